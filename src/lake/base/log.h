@@ -1,0 +1,15 @@
+#pragma once
+
+#include <string_view>
+
+namespace lake {
+
+enum class LogLevel { kDebug, kInfo, kWarning, kError };
+
+// Writes one line to standard error, with the time and the level. Thread-safe.
+void Log(LogLevel level, std::string_view message);
+
+// Drops messages below `level` from now on. The default is kWarning.
+void SetLogLevel(LogLevel level);
+
+}  // namespace lake
