@@ -11,11 +11,13 @@
 
 namespace lake::metastore {
 
-// Limits of every backend. A transaction has one key more than its author may use: the lease check that lease::FencedStore adds.
+// Limits of every backend. A transaction has one key more than its author may use: the lease check
+// that lease::FencedStore adds.
 inline constexpr std::size_t kKeyBytesMax = 1024;
 inline constexpr std::size_t kValueBytesMax = 300 * 1024;
 inline constexpr std::size_t kTransactionKeysMax = 100;
-inline constexpr std::size_t kTransactionBytesMax = 3584 * 1024;  // 3.5 MiB, keys and values and expected values together.
+inline constexpr std::size_t kTransactionBytesMax =
+    3584 * 1024;  // 3.5 MiB, keys and values and expected values together.
 
 // What must be true of a key for a transaction to apply.
 struct Expectation {
@@ -31,7 +33,7 @@ struct Expectation {
   static Expectation Exactly(std::string bytes) { return {Kind::kExactly, std::move(bytes)}; }
 
   // Returns whether a key with this value (or without one) meets the expectation.
-  bool HoldsFor(const std::optional<std::string>& value) const;
+  bool HoldsFor(std::optional<std::string_view> value) const;
   bool operator==(const Expectation&) const = default;
 };
 
@@ -47,10 +49,12 @@ struct Item {
   bool operator==(const Item&) const = default;
 };
 
-// A list of items that apply together or not at all, each key at most once. A value; build it with the three verbs:
+// A list of items that apply together or not at all, each key at most once. A value; build it with
+// the three verbs:
 //
 //   Transaction t;
-//   t.Check(ns_key, Expectation::Exactly(ns_bytes)).Put(table_key, Expectation::Absent(), registration);
+//   t.Check(ns_key, Expectation::Exactly(ns_bytes)).Put(table_key, Expectation::Absent(),
+//   registration);
 class Transaction {
  public:
   // Requires the expectation and changes nothing. Expecting kAny here is refused by Validate.
@@ -67,8 +71,9 @@ class Transaction {
   // Returns the bytes that count towards kTransactionBytesMax.
   std::size_t byte_size() const;
 
-  // Checks every rule that does not depend on stored data: at least one item, well-formed keys, each once, the limits, no
-  // check of kAny. kInvalidArgument names the first offence. Backends call it first.
+  // Checks every rule that does not depend on stored data: at least one item, well-formed keys,
+  // each once, the limits (an expected value obeys kValueBytesMax too), no check of kAny.
+  // kInvalidArgument names the first offence. Backends call it first.
   Status Validate() const;
 
   bool operator==(const Transaction&) const = default;
@@ -99,15 +104,17 @@ struct Rejected {
 
 using CommitResult = std::variant<Committed, Rejected>;
 
-// The two parts of a key: "tbl/ns/t" is {"tbl", "ns/t"}. The partition part is the first path part, except that below "op" it
-// is the first two: "op/0198c0ffee-3/0198…" is {"op/0198c0ffee-3", "0198…"}.
+// The two parts of a key: "tbl/ns/t" is {"tbl", "ns/t"}. The partition part is the first path part,
+// except that below "op" it is the first two: "op/0198c0ffee-3/0198…" is {"op/0198c0ffee-3",
+// "0198…"}.
 struct KeyParts {
   std::string_view partition;
   std::string_view rest;
 };
 
-// Splits a key, or a scan prefix with `rest` possibly empty. kInvalidArgument when there is no complete, non-empty partition
-// part, when a key's rest is empty, or when it is longer than kKeyBytesMax. The parts point into the argument.
+// Splits a key, or a scan prefix with `rest` possibly empty. kInvalidArgument when there is no
+// complete, non-empty partition part, when a key's rest is empty, or when it is longer than
+// kKeyBytesMax. The parts point into the argument.
 Result<KeyParts> SplitKey(std::string_view key);
 Result<KeyParts> SplitPrefix(std::string_view prefix);
 
