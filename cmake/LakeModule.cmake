@@ -34,8 +34,32 @@ function(lake_module)
     endif()
     add_test(NAME ${_flat} COMMAND ${_target}_test)
     set_tests_properties(${_flat} PROPERTIES LABELS fast TIMEOUT ${M_TEST_TIMEOUT}
-      ENVIRONMENT "${LAKE_TEST_ENVIRONMENT}")
+      ENVIRONMENT "${LAKE_TEST_ENVIRONMENT};GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/cases/${_flat}.xml")
   endif()
+endfunction()
+
+# lake_python_test(NAME x FILES test_a.py … LABELS … [TIMEOUT s] [ENVIRONMENT k=v …])
+#
+# Runs pytest of the project's virtual environment on the files, which are named relative to the calling folder. The tests find
+# the build folder in LAKE_BUILD_DIR and the program in LAKE_BINARY.
+function(lake_python_test)
+  cmake_parse_arguments(P "" "NAME;TIMEOUT" "FILES;LABELS;ENVIRONMENT" ${ARGN})
+  if(P_UNPARSED_ARGUMENTS OR NOT P_NAME OR NOT P_FILES OR NOT P_LABELS)
+    message(FATAL_ERROR "lake_python_test(${P_NAME}): wants NAME, FILES and LABELS; unknown: ${P_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT P_TIMEOUT)
+    set(P_TIMEOUT 120)
+  endif()
+  foreach(_file IN LISTS P_FILES)
+    if(NOT EXISTS ${CMAKE_CURRENT_SOURCE_DIR}/${_file})
+      message(FATAL_ERROR "lake_python_test(${P_NAME}): there is no ${_file}")
+    endif()
+  endforeach()
+  add_test(NAME ${P_NAME} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+    COMMAND ${CMAKE_SOURCE_DIR}/.venv/bin/python -m pytest -q -p no:cacheprovider --junitxml=${CMAKE_BINARY_DIR}/cases/${P_NAME}.xml
+            ${P_FILES})
+  set_tests_properties(${P_NAME} PROPERTIES LABELS "${P_LABELS}" TIMEOUT ${P_TIMEOUT}
+    ENVIRONMENT "${LAKE_TEST_ENVIRONMENT};LAKE_BUILD_DIR=${CMAKE_BINARY_DIR};LAKE_BINARY=${CMAKE_BINARY_DIR}/lake;${P_ENVIRONMENT}")
 endfunction()
 
 # What the sanitizers need to know when a test runs.
