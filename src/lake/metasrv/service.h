@@ -1,0 +1,143 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lake/base/result.h"
+#include "lake/base/time.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/names.h"
+#include "lake/catalog/records.h"
+#include "lake/engine/table_engine.h"
+#include "lake/iceberg/manifest.h"
+#include "lake/iceberg/schema.h"
+
+namespace lake::metasrv {
+
+// What every changing call carries.
+struct CallOptions {
+  // The identity of the caller's intent: the same id again is the same operation, whatever happened in between.
+  Uuid operation;
+  // Whether the caller may come back with this id. A final failure is then recorded before it is answered, so that a late
+  // duplicate cannot succeed after its caller was told no.
+  bool retryable = false;
+  Deadline deadline;
+};
+
+struct CreateNamespaceRequest {
+  catalog::Namespace ns;
+  std::map<std::string, std::string> properties;
+};
+
+struct CreateTableRequest {
+  catalog::TableName name;
+  iceberg::Schema schema;
+  std::map<std::string, std::string> properties;
+};
+
+struct RegisterTableRequest {
+  catalog::TableName name;
+  std::string metadata_location;
+};
+
+struct DropTableRequest {
+  catalog::TableName name;
+  bool purge = false;
+};
+
+struct AppendRequest {
+  catalog::TableName name;
+  // The table the files were staged for. A table that was dropped and created again meanwhile is another one: kConflict.
+  Uuid incarnation;
+  // What the caller says the content is, e.g. the SHA-256 of each input: part of what makes a repeated id the same request.
+  std::vector<std::string> content;
+  std::vector<iceberg::DataFile> files;  // None: there was nothing to append, which is recorded and makes no version.
+};
+
+// A table as its registration names it.
+struct LoadedTable {
+  catalog::TableName name;
+  catalog::Registration registration;
+  engine::MetadataPtr metadata;
+};
+
+// How a change of a table ended.
+struct TableResult {
+  Uuid incarnation;
+  std::string metadata_location;   // Empty when no version was made.
+  std::int64_t snapshot_id = -1;   // -1 when no snapshot was added.
+  std::uint64_t epoch = 0;         // Under which it was published.
+  bool replayed = false;           // Answered from the record of an earlier call with the same id.
+};
+
+// What is known of an operation.
+struct OperationView {
+  Uuid id;
+  // Exactly one of the two.
+  std::optional<catalog::PendingRecord> pending;
+  std::optional<catalog::OperationRecord> finished;
+};
+
+struct ServiceStatus {
+  bool has_term = false;      // Somebody has led this store.
+  std::uint64_t epoch = 0;    // Of the term record.
+  std::string leader_node;    // Of the term record; whether it still lives is not known from here.
+  Uuid leader_session;
+  bool released = false;      // The last leader gave its term back.
+  bool leading = false;       // This service holds the authority now.
+  std::vector<OperationView> pending;  // At most kStatusPendingMax of them.
+  std::uint64_t namespaces = 0;
+  std::uint64_t tables = 0;
+};
+
+inline constexpr std::size_t kStatusPendingMax = 100;
+
+// The control plane: what can be asked of Lake's metadata. Implemented by the leader in this process and, later, by a client of
+// another process.
+//
+// Reading calls return: kNotFound (the thing does not exist), kCorruption (stored bytes are damaged; the message names the thing,
+// others work), kUnavailable (the store failed; retry), kInvalidArgument (a name breaks the rules).
+//
+// Changing calls are operations (docs/internals/operations.md): they happen at most once for one id, and return besides those:
+//   kAlreadyExists    the name is taken.
+//   kConflict         what the caller assumed no longer holds: read again and decide anew.
+//   kInvalidArgument  also: the id is not a UUIDv7, is too old or too far ahead, or was used for another request.
+//   kNotLeader        nothing was done; ask the leader.
+//   kUnavailable      certainly not done; retry, best with the same id.
+//   kDeadlineExceeded certainly not done.
+//   kUnimplemented    Lake does not do this. Nothing was touched.
+//   kOutcomeUnknown   it may be done now or later: repeat the call with the same id to learn which.
+// Every call blocks until its deadline. Thread-safe.
+class MetaService {
+ public:
+  virtual ~MetaService() = default;
+
+  virtual Status CreateNamespace(const CreateNamespaceRequest& request, const CallOptions& options) = 0;
+  // kConflict: it still holds namespaces, tables or views.
+  virtual Status DropNamespace(const catalog::Namespace& ns, const CallOptions& options) = 0;
+  virtual Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns, Deadline deadline) = 0;
+  // Returns the namespaces below `parent` at every depth, sorted; below one without levels: all.
+  virtual Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent, Deadline deadline) = 0;
+
+  virtual Result<TableResult> CreateTable(const CreateTableRequest& request, const CallOptions& options) = 0;
+  virtual Result<TableResult> RegisterTable(const RegisterTableRequest& request, const CallOptions& options) = 0;
+  // Files stay. A purge is kUnimplemented, and refused before anything is touched.
+  virtual Result<TableResult> DropTable(const DropTableRequest& request, const CallOptions& options) = 0;
+  virtual Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) = 0;
+  // Returns how the append with this id ended, settling it first if it is pending, or nothing when no such operation is known:
+  // then its files can be staged. `request.files` is not looked at.
+  virtual Result<std::optional<TableResult>> FindAppend(const AppendRequest& request, const CallOptions& options) = 0;
+
+  virtual Result<LoadedTable> LoadTable(const catalog::TableName& name, Deadline deadline) = 0;
+  // Returns the tables directly in `ns`, sorted.
+  virtual Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns, Deadline deadline) = 0;
+
+  virtual Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) = 0;
+  virtual Result<ServiceStatus> GetStatus(Deadline deadline) = 0;
+};
+
+}  // namespace lake::metasrv
