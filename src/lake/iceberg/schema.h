@@ -15,7 +15,7 @@
 namespace lake::iceberg {
 
 // A schema of a table: named, typed columns with ids. An immutable value that is always valid and
-// cheap to copy; lookups take constant time. The default one is empty and has id 0.
+// cheap to copy; lookups take logarithmic time. The default one is empty and has id 0.
 class Schema {
  public:
   struct Parts {
@@ -30,8 +30,10 @@ class Schema {
   Schema();
 
   // Checks and indexes a schema. kInvalidArgument, naming the field, when an id is negative or used
-  // twice, two fields share a full name, types nest deeper than kTypeDepthMax, or an identifier
-  // field is missing, optional, floating, nested in a list or map, or not primitive.
+  // twice, two fields share a full name, types nest deeper than kTypeDepthMax, an identifier field
+  // is missing, floating, not primitive, or may be absent (optional, or inside an optional struct,
+  // a list or a map), or a field of a type that is always null or has no defaults is required or
+  // has one.
   static Result<Schema> Make(Parts parts);
 
   SchemaId schema_id() const { return body().schema_id; }
@@ -50,9 +52,10 @@ class Schema {
   // "key" and "value".
   const NestedField* FindField(std::string_view full_name) const;
   // Returns the full name of a field at any depth, or nothing.
-  std::optional<std::string_view> FindName(FieldId id) const;
-  // Returns all fields at any depth, parents before their children, in order of appearance.
-  std::vector<const NestedField*> AllFields() const;
+  std::optional<std::string> FindName(FieldId id) const;
+  // All fields at any depth, parents before their children, in order of appearance. The pointers
+  // live as long as any copy of this schema.
+  const std::vector<const NestedField*>& all_fields() const;
   // Returns the highest field id at any depth; FieldId{0} if there are no fields.
   FieldId highest_field_id() const;
 
@@ -72,5 +75,9 @@ class Schema {
 
   std::shared_ptr<const Index> index_;
 };
+
+// Checks that a table of this format version may have the schema: kInvalidArgument, naming the
+// field, for a type or an initial default of a later version.
+Status CheckFormatVersion(const Schema& schema, std::int32_t format_version);
 
 }  // namespace lake::iceberg
