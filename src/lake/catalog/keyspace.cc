@@ -1,10 +1,10 @@
 #include "lake/catalog/keyspace.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <cstdint>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "lake/base/check.h"
 #include "lake/metastore/transaction.h"
@@ -31,8 +31,9 @@ std::string JoinLevels(const Namespace& ns) {
 
 Result<std::string> Bounded(std::string key, std::string_view what) {
   if (key.size() > metastore::kKeyBytesMax) {
-    return InvalidArgument(fmt::format("{}: the name needs a key of {} bytes; at most {} are allowed", what, key.size(),
-                                       metastore::kKeyBytesMax));
+    return InvalidArgument(
+        fmt::format("{}: the name needs a key of {} bytes; at most {} are allowed", what,
+                    key.size(), metastore::kKeyBytesMax));
   }
   return key;
 }
@@ -120,16 +121,19 @@ Result<std::string> NamespaceKey(const Namespace& ns) {
 
 Result<std::string> TableKey(const TableName& name) {
   LAKE_TRY_VOID(Validate(name));
-  return Bounded(std::string(kTablePrefix) + JoinLevels(name.ns) + "/" + EscapeLevel(name.name), "table " + name.ToString());
+  return Bounded(std::string(kTablePrefix) + JoinLevels(name.ns) + "/" + EscapeLevel(name.name),
+                 "table " + name.ToString());
 }
 
 Result<std::string> ViewKey(const TableName& name) {
   LAKE_TRY_VOID(Validate(name));
-  return Bounded(std::string(kViewPrefix) + JoinLevels(name.ns) + "/" + EscapeLevel(name.name), "view " + name.ToString());
+  return Bounded(std::string(kViewPrefix) + JoinLevels(name.ns) + "/" + EscapeLevel(name.name),
+                 "view " + name.ToString());
 }
 
 Result<std::string> LocationKey(std::string_view location) {
-  return Bounded(std::string(kLocationPrefix) + std::string(location), fmt::format("location {}", location));
+  return Bounded(std::string(kLocationPrefix) + std::string(location),
+                 fmt::format("location {}", location));
 }
 
 std::string PendingKey(const Uuid& operation) {
@@ -137,9 +141,11 @@ std::string PendingKey(const Uuid& operation) {
 }
 
 std::string OperationKey(const Uuid& operation) {
-  const auto hour = std::chrono::floor<std::chrono::hours>(operation.time()).time_since_epoch().count();
+  const auto hour =
+      std::chrono::floor<std::chrono::hours>(operation.time()).time_since_epoch().count();
   // Ten digits keep the hours in order until long after a version 7 UUID runs out.
-  return fmt::format("{}{:010}-{:x}/{}", kOperationPrefix, hour, operation.bytes().back() & 0x0F, operation.ToString());
+  return fmt::format("{}{:010}-{:x}/{}", kOperationPrefix, hour, operation.bytes().back() & 0x0F,
+                     operation.ToString());
 }
 
 std::string TombstoneKey(const Uuid& incarnation) {

@@ -8,7 +8,8 @@
 #include "lake/base/uuid.h"
 #include "lake/catalog/names.h"
 
-// Where each record lives. docs/internals/keyspace.md is the specification, with test vectors; keys are promises.
+// Where each record lives. docs/internals/keyspace.md is the specification, with test vectors; keys
+// are promises.
 //
 //   ns/<namespace>                      tbl/<namespace>/<table>           view/<namespace>/<view>
 //   pending/<operation id>              op/<hour>-<shard>/<operation id>  drop/<incarnation>
@@ -25,29 +26,33 @@ inline constexpr std::string_view kLocationPrefix = "loc/";
 // Rewritten with a fresh UUID by every create, drop and rename of a namespace, table or view.
 inline constexpr std::string_view kDirectoryKey = "dir/names";
 
-// Returns the form of a level inside keys: '/', '%' and control characters as %XX (upper-case hex), all other bytes as they are.
+// Returns the form of a level inside keys: '/', '%' and control characters as %XX (upper-case hex),
+// all other bytes as they are.
 std::string EscapeLevel(std::string_view level);
 // Reverses EscapeLevel. kCorruption when `text` is not something EscapeLevel returns.
 Result<std::string> UnescapeLevel(std::string_view text);
 
-// Each returns the record's key. The names must be valid. kInvalidArgument when the key would pass metastore::kKeyBytesMax,
-// which only long nested names can do.
+// Each returns the record's key. The names must be valid. kInvalidArgument when the key would pass
+// metastore::kKeyBytesMax, which only long nested names can do.
 Result<std::string> NamespaceKey(const Namespace& ns);
 Result<std::string> TableKey(const TableName& name);
 Result<std::string> ViewKey(const TableName& name);
 Result<std::string> LocationKey(std::string_view location);
 std::string PendingKey(const Uuid& operation);
-// `operation` must be a version 7 UUID: the hours since 1970 of its time and its last four bits choose the partition.
+// `operation` must be a version 7 UUID: the hours since 1970 of its time and its last four bits
+// choose the partition.
 std::string OperationKey(const Uuid& operation);
 std::string TombstoneKey(const Uuid& incarnation);
 
-// Returns the prefix of the keys of the namespaces below `parent` at any depth, or of all namespaces when it has no levels.
+// Returns the prefix of the keys of the namespaces below `parent` at any depth, or of all
+// namespaces when it has no levels.
 Result<std::string> NamespaceChildrenPrefix(const Namespace& parent);
 // Returns the prefix of the keys of the tables (views) directly in `ns`.
 Result<std::string> TablesPrefix(const Namespace& ns);
 Result<std::string> ViewsPrefix(const Namespace& ns);
 
-// Each reads a key of its family back. kCorruption when the key is not of that family or breaks the name rules.
+// Each reads a key of its family back. kCorruption when the key is not of that family or breaks the
+// name rules.
 Result<Namespace> ParseNamespaceKey(std::string_view key);
 Result<TableName> ParseTableKey(std::string_view key);
 Result<Uuid> ParsePendingKey(std::string_view key);

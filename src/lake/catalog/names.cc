@@ -12,7 +12,8 @@ struct CodePoint {
   std::size_t bytes = 0;
 };
 
-// Decodes the first code point of `text` as RFC 3629 defines UTF-8: no overlong forms, no surrogates, nothing above U+10FFFF.
+// Decodes the first code point of `text` as RFC 3629 defines UTF-8: no overlong forms, no
+// surrogates, nothing above U+10FFFF.
 std::optional<CodePoint> DecodeUtf8(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -74,7 +75,8 @@ Result<std::string> TakeLevel(std::string_view text, std::string_view& rest) {
   if (!rest.starts_with('"')) {
     const std::size_t end = std::min(rest.find_first_of(".\""), rest.size());
     if (end < rest.size() && rest[end] == '"') {
-      return InvalidArgument("name '" + std::string(text) + "': a double quote stands inside an unquoted level");
+      return InvalidArgument("name '" + std::string(text) +
+                             "': a double quote stands inside an unquoted level");
     }
     std::string level(rest.substr(0, end));
     rest.remove_prefix(end);
@@ -108,7 +110,8 @@ Result<std::vector<std::string>> ParseLevels(std::string_view text) {
       return levels;
     }
     if (rest.front() != '.') {
-      return InvalidArgument("name '" + std::string(text) + "': expected a dot after a quoted level");
+      return InvalidArgument("name '" + std::string(text) +
+                             "': expected a dot after a quoted level");
     }
     rest.remove_prefix(1);
   }
@@ -143,8 +146,9 @@ Status ValidateLevel(std::string_view level) {
     return InvalidArgument("a level of a name is empty");
   }
   if (level.size() > kNameLevelBytesMax) {
-    return InvalidArgument("a level of a name has " + std::to_string(level.size()) + " bytes; at most " +
-                           std::to_string(kNameLevelBytesMax) + " are allowed");
+    return InvalidArgument("a level of a name has " + std::to_string(level.size()) +
+                           " bytes; at most " + std::to_string(kNameLevelBytesMax) +
+                           " are allowed");
   }
   if (level == "." || level == "..") {
     return InvalidArgument("'" + std::string(level) + "' is not a name");

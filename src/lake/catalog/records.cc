@@ -1,7 +1,5 @@
 #include "lake/catalog/records.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -10,6 +8,7 @@
 #include <utility>
 
 #include <boost/json.hpp>
+#include <fmt/format.h>
 
 #include "lake/base/json_internal.h"
 
@@ -36,7 +35,8 @@ constexpr std::array<KindName, 7> kKindNames = {{
 Result<OperationKind> ParseKind(std::string_view name) {
   const auto* found = std::ranges::find(kKindNames, name, &KindName::name);
   if (found == kKindNames.end()) {
-    return Unimplemented(fmt::format("operation kind '{}' is not known to this version of lake", name));
+    return Unimplemented(
+        fmt::format("operation kind '{}' is not known to this version of lake", name));
   }
   return found->kind;
 }
@@ -74,8 +74,9 @@ Result<bj::object> OpenRecord(std::string_view bytes, std::string_view what) {
     return Corruption(fmt::format("{}: {}", what, format.error().message()));
   }
   if (*format > kRecordFormat) {
-    return Unimplemented(fmt::format("{}: written by a newer version of lake (format {}; this one reads {})", what, *format,
-                                     kRecordFormat));
+    return Unimplemented(
+        fmt::format("{}: written by a newer version of lake (format {}; this one reads {})", what,
+                    *format, kRecordFormat));
   }
   return std::move(parsed->get_object());
 }
@@ -185,8 +186,8 @@ Result<Registration> ReadRegistration(const bj::object& object) {
   LAKE_TRY(record.version, GetUnsigned(object, "version"));
   LAKE_TRY(record.engine, json::GetString(object, "engine"));
   LAKE_TRY(record.last_operation, GetUuid(object, "last-operation"));
-  record.unknown =
-      Unknown(object, {"incarnation", "location", "metadata-location", "version", "engine", "last-operation"});
+  record.unknown = Unknown(object, {"incarnation", "location", "metadata-location", "version",
+                                    "engine", "last-operation"});
   return record;
 }
 
@@ -225,7 +226,8 @@ Result<PendingRecord> ReadPendingRecord(const bj::object& object) {
 Result<OperationResult> ReadResult(const bj::object& object) {
   OperationResult result;
   LAKE_TRY(result.succeeded, json::GetBool(object, "succeeded"));
-  LAKE_TRY(std::optional<std::string> location, json::GetOptionalString(object, "metadata-location"));
+  LAKE_TRY(std::optional<std::string> location,
+           json::GetOptionalString(object, "metadata-location"));
   LAKE_TRY(const std::optional<std::int64_t> snapshot, json::GetOptionalInt(object, "snapshot-id"));
   LAKE_TRY(std::optional<std::string> code, json::GetOptionalString(object, "error-code"));
   LAKE_TRY(std::optional<std::string> message, json::GetOptionalString(object, "error-message"));
@@ -269,7 +271,8 @@ Result<OperationRecord> ReadOperationRecord(const bj::object& object) {
   LAKE_TRY(record.result, ReadResult(*result));
   LAKE_TRY(record.epoch, GetUnsigned(object, "epoch"));
   LAKE_TRY(record.finished, GetTime(object, "finished-ms"));
-  record.unknown = Unknown(object, {"kind", "names", "incarnations", "digest", "result", "epoch", "finished-ms"});
+  record.unknown = Unknown(
+      object, {"kind", "names", "incarnations", "digest", "result", "epoch", "finished-ms"});
   return record;
 }
 

@@ -12,11 +12,13 @@
 #include "lake/base/uuid.h"
 #include "lake/catalog/names.h"
 
-// What the records of the MetaStore say. docs/internals/keyspace.md specifies their bytes (JSON objects).
+// What the records of the MetaStore say. docs/internals/keyspace.md specifies their bytes (JSON
+// objects).
 //
-// Every record carries a format number. Decoding refuses a newer one with kUnimplemented, so that an old program never
-// rewrites what it does not understand; members it does not know inside a known format are kept in `unknown` and written back.
-// Damaged bytes are kCorruption. Comparisons in transactions use the exact bytes that were read, never a re-encoding.
+// Every record carries a format number. Decoding refuses a newer one with kUnimplemented, so that
+// an old program never rewrites what it does not understand; members it does not know inside a
+// known format are kept in `unknown` and written back. Damaged bytes are kCorruption. Comparisons
+// in transactions use the exact bytes that were read, never a re-encoding.
 namespace lake::catalog {
 
 inline constexpr std::int64_t kRecordFormat = 1;
@@ -60,9 +62,10 @@ std::string_view OperationKindName(OperationKind kind);
 struct PendingTable {
   TableName name;
   Uuid incarnation;
-  std::optional<std::string> base;  // The exact registration bytes the new version is built on; none for a create.
+  std::optional<std::string>
+      base;  // The exact registration bytes the new version is built on; none for a create.
   std::string location;
-  std::string planned_location;  // The metadata file that the engine commit writes last.
+  std::string planned_location;   // The metadata file that the engine commit writes last.
   std::int64_t snapshot_id = -1;  // The snapshot it adds; -1: none.
 
   bool operator==(const PendingTable&) const = default;
@@ -72,10 +75,10 @@ struct PendingTable {
 struct PendingRecord {
   OperationKind kind = OperationKind::kAppend;
   std::vector<PendingTable> tables;
-  std::string digest;        // Of the request, see OperationRecord.
-  std::vector<Uuid> group;   // All operations that share this version, this one among them.
-  std::uint64_t epoch = 0;   // Under which it was reserved.
-  Uuid session;              // That reserved it.
+  std::string digest;       // Of the request, see OperationRecord.
+  std::vector<Uuid> group;  // All operations that share this version, this one among them.
+  std::uint64_t epoch = 0;  // Under which it was reserved.
+  Uuid session;             // That reserved it.
   std::string unknown;
 
   bool operator==(const PendingRecord&) const = default;
@@ -100,7 +103,8 @@ struct OperationRecord {
   OperationKind kind = OperationKind::kAppend;
   std::vector<std::string> names;  // The command-line forms of what it named.
   std::vector<Uuid> incarnations;
-  // SHA-256 of the canonical {kind, names, options, statement of content}. The same id with another digest is another request.
+  // SHA-256 of the canonical {kind, names, options, statement of content}. The same id with another
+  // digest is another request.
   std::string digest;
   OperationResult result;
   std::uint64_t epoch = 0;
