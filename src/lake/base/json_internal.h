@@ -15,7 +15,8 @@ namespace lake::json {
 // How deeply arrays and objects may nest in what we read. Boost's own default, 32, is less than a nested schema may need.
 inline constexpr std::size_t kDepthMax = 256;
 
-// Parses one JSON text (RFC 8259). kInvalidArgument with the byte offset of the first error.
+// Parses one JSON text (RFC 8259). kInvalidArgument with the byte offset of the first error. Whole numbers that fit 64 bits are
+// exact; others become the nearest double, and one beyond the range of doubles is an error.
 Result<boost::json::value> Parse(std::string_view text);
 
 // Returns the compact text of a value.
