@@ -1,0 +1,154 @@
+#include "lake/catalog/publications.h"
+
+#include <utility>
+
+#include "lake/base/check.h"
+#include "lake/catalog/keyspace.h"
+
+namespace lake::catalog {
+namespace {
+
+using metastore::Expectation;
+using metastore::Transaction;
+
+void PutDirectory(const Uuid& directory, Transaction& transaction) {
+  transaction.Put(std::string(kDirectoryKey), Expectation::Any(), directory.ToString());
+}
+
+// Whoever decided by a scan of names expects that none has come or gone since.
+void ReplaceDirectory(const std::optional<std::string>& read, const Uuid& directory,
+                      Transaction& transaction) {
+  transaction.Put(std::string(kDirectoryKey),
+                  read.has_value() ? Expectation::Exactly(*read) : Expectation::Absent(),
+                  directory.ToString());
+}
+
+void PutOutcome(const FinishedOperation& outcome, Transaction& transaction) {
+  transaction.Put(OperationKey(outcome.id), Expectation::Absent(), Encode(outcome.record));
+}
+
+}  // namespace
+
+Transaction Reserve(const std::vector<PendingOperation>& operations) {
+  Transaction transaction;
+  for (const PendingOperation& operation : operations) {
+    transaction.Put(PendingKey(operation.id), Expectation::Absent(), operation.bytes);
+    transaction.Check(OperationKey(operation.id), Expectation::Absent());
+  }
+  return transaction;
+}
+
+Transaction Abort(const std::vector<PendingOperation>& operations) {
+  Transaction transaction;
+  for (const PendingOperation& operation : operations) {
+    transaction.Delete(PendingKey(operation.id), Expectation::Exactly(operation.bytes));
+  }
+  return transaction;
+}
+
+Result<Registration> NextRegistration(const PendingTable& table, const Uuid& operation) {
+  Registration next;
+  if (table.base.has_value()) {
+    LAKE_TRY(next, DecodeRegistration(*table.base));
+  } else {
+    next.incarnation = table.incarnation;
+    next.location = table.location;
+  }
+  next.metadata_location = table.planned_location;
+  next.version += 1;
+  next.last_operation = operation;
+  return next;
+}
+
+Result<Transaction> Publish(const VersionPublication& publication) {
+  LAKE_CHECK(!publication.operations.empty() &&
+                 publication.operations.size() == publication.outcomes.size(),
+             "every operation of a publication has its outcome");
+  Transaction transaction;
+  bool creates = false;
+  const PendingOperation& first = publication.operations.front();
+  for (const PendingTable& table : first.record.tables) {
+    LAKE_TRY(const Registration next, NextRegistration(table, first.id));
+    LAKE_TRY(std::string key, TableKey(table.name));
+    if (table.base.has_value()) {
+      transaction.Put(std::move(key), Expectation::Exactly(*table.base), Encode(next));
+      continue;
+    }
+    creates = true;
+    transaction.Put(std::move(key), Expectation::Absent(), Encode(next));
+    LAKE_TRY(std::string view_key, ViewKey(table.name));
+    transaction.Check(std::move(view_key), Expectation::Absent());
+  }
+  for (const auto& [ns, bytes] : publication.namespaces) {
+    LAKE_TRY(std::string key, NamespaceKey(ns));
+    transaction.Check(std::move(key), Expectation::Exactly(bytes));
+  }
+  if (creates) {
+    PutDirectory(publication.directory, transaction);
+  }
+  for (std::size_t i = 0; i < publication.operations.size(); ++i) {
+    const PendingOperation& operation = publication.operations[i];
+    LAKE_CHECK(operation.id == publication.outcomes[i].id, "an outcome belongs to its operation");
+    transaction.Delete(PendingKey(operation.id), Expectation::Exactly(operation.bytes));
+    PutOutcome(publication.outcomes[i], transaction);
+  }
+  return transaction;
+}
+
+Transaction Record(const FinishedOperation& outcome) {
+  Transaction transaction;
+  PutOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> CreateNamespace(const Namespace& ns, const NamespaceRecord& record,
+                                    const std::optional<std::string>& parent, const Uuid& directory,
+                                    const FinishedOperation& outcome) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, NamespaceKey(ns));
+  transaction.Put(std::move(key), Expectation::Absent(), Encode(record));
+  if (parent.has_value()) {
+    LAKE_TRY(std::string parent_key, NamespaceKey(ns.parent()));
+    transaction.Check(std::move(parent_key), Expectation::Exactly(*parent));
+  }
+  PutDirectory(directory, transaction);
+  PutOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> DropNamespace(const Namespace& ns, const std::string& read_bytes,
+                                  const std::optional<std::string>& read_directory,
+                                  const Uuid& directory, const FinishedOperation& outcome) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, NamespaceKey(ns));
+  transaction.Delete(std::move(key), Expectation::Exactly(read_bytes));
+  ReplaceDirectory(read_directory, directory, transaction);
+  PutOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> RegisterTable(const Registering& registering) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, TableKey(registering.name));
+  transaction.Put(std::move(key), Expectation::Absent(), Encode(registering.registration));
+  LAKE_TRY(std::string view_key, ViewKey(registering.name));
+  transaction.Check(std::move(view_key), Expectation::Absent());
+  LAKE_TRY(std::string namespace_key, NamespaceKey(registering.name.ns));
+  transaction.Check(std::move(namespace_key), Expectation::Exactly(registering.namespace_bytes));
+  ReplaceDirectory(registering.read_directory, registering.directory, transaction);
+  PutOutcome(registering.outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> DropTable(const Dropping& dropping) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, TableKey(dropping.name));
+  transaction.Delete(std::move(key), Expectation::Exactly(dropping.registration_bytes));
+  transaction.Put(TombstoneKey(dropping.incarnation), Expectation::Absent(),
+                  Encode(dropping.tombstone));
+  PutDirectory(dropping.directory, transaction);
+  PutOutcome(dropping.outcome, transaction);
+  return transaction;
+}
+
+}  // namespace lake::catalog

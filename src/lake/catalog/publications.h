@@ -1,0 +1,104 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lake/base/result.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/names.h"
+#include "lake/catalog/records.h"
+#include "lake/metastore/transaction.h"
+
+// The transactions by which Lake's metadata changes, as pure functions of what was read. Each is
+// one publication: all of it happens or none of it. `read bytes` are always exactly what the store
+// returned.
+//
+// Those that return a Result fail with kInvalidArgument when a name's key would be too long, and
+// nothing else.
+namespace lake::catalog {
+
+// A value as it was read, with the bytes that a later transaction expects.
+template <typename Record>
+struct Stored {
+  std::string bytes;
+  Record record;
+};
+
+// An operation and the record of how it ended.
+struct FinishedOperation {
+  Uuid id;
+  OperationRecord record;
+};
+
+// A pending operation as it was read.
+struct PendingOperation {
+  Uuid id;
+  std::string bytes;
+  PendingRecord record;
+};
+
+// Step 1 of a change: reserves `operations`, which share one version. Each must be unknown so far.
+metastore::Transaction Reserve(const std::vector<PendingOperation>& operations);
+
+// Gives reservations up, if nobody changed them.
+metastore::Transaction Abort(const std::vector<PendingOperation>& operations);
+
+// Step 3 of a change: makes the planned metadata file of every table in the group current, ends the
+// reservations and records the outcomes. A table that has no base is created: then `namespaces`
+// holds the namespace record it is created in, and `directory` the new content of dir/names.
+struct VersionPublication {
+  std::vector<PendingOperation> operations;  // The whole group; their tables are the same.
+  std::vector<FinishedOperation> outcomes;   // One for each operation, in the same order.
+  std::vector<std::pair<Namespace, std::string>> namespaces;
+  Uuid directory;
+};
+
+Result<metastore::Transaction> Publish(const VersionPublication& publication);
+
+// Returns the registration that publishing `table` under `operation` makes: the base with the
+// planned location and the next version, or a first one. kCorruption when the base does not decode.
+Result<Registration> NextRegistration(const PendingTable& table, const Uuid& operation);
+
+// Records how an operation ended that changed nothing, unless it is known already.
+metastore::Transaction Record(const FinishedOperation& outcome);
+
+// Creates a namespace. `parent` is the read bytes of its parent's record, absent for a top-level
+// one.
+Result<metastore::Transaction> CreateNamespace(const Namespace& ns, const NamespaceRecord& record,
+                                               const std::optional<std::string>& parent,
+                                               const Uuid& directory,
+                                               const FinishedOperation& outcome);
+
+// Drops a namespace that a scan found empty, if since dir/names was read no name has come or gone.
+Result<metastore::Transaction> DropNamespace(const Namespace& ns, const std::string& read_bytes,
+                                             const std::optional<std::string>& read_directory,
+                                             const Uuid& directory,
+                                             const FinishedOperation& outcome);
+
+// Names an existing metadata file as a table, if since dir/names was read no name has come or gone.
+struct Registering {
+  TableName name;
+  Registration registration;
+  std::string namespace_bytes;
+  std::optional<std::string> read_directory;
+  Uuid directory;
+  FinishedOperation outcome;
+};
+
+Result<metastore::Transaction> RegisterTable(const Registering& registering);
+
+// Drops a table: its name is free, and the tombstone remembers it.
+struct Dropping {
+  TableName name;
+  std::string registration_bytes;
+  Uuid incarnation;
+  Tombstone tombstone;
+  Uuid directory;
+  FinishedOperation outcome;
+};
+
+Result<metastore::Transaction> DropTable(const Dropping& dropping);
+
+}  // namespace lake::catalog

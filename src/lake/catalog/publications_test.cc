@@ -1,0 +1,207 @@
+#include "lake/catalog/publications.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lake/catalog/keyspace.h"
+#include "lake/metastore/memory/memory_metastore.h"
+#include "lake/testing/manual_clock.h"
+#include "lake/testing/matchers.h"
+
+namespace lake::catalog {
+namespace {
+
+using metastore::Committed;
+using metastore::MemoryMetaStore;
+using metastore::Rejected;
+using metastore::Transaction;
+using testing::IsOk;
+using testing::IsOkAnd;
+
+Uuid Id(char last) {
+  return Uuid::Parse(std::string("01890a5d-ac96-774b-bcce-b302099a805") + last).value();
+}
+
+// A store in which publications are tried for real.
+class Publications : public ::testing::Test {
+ protected:
+  Publications() : store_(clock_, {}) {}
+
+  bool Applies(const Transaction& transaction) {
+    const auto result = store_.Commit(transaction, Soon());
+    EXPECT_THAT(result, IsOk());
+    return result.has_value() && std::holds_alternative<Committed>(*result);
+  }
+
+  std::optional<std::string> Read(std::string_view key) { return store_.Get(key, Soon()).value(); }
+
+  Deadline Soon() const { return clock_.Now() + std::chrono::seconds(1); }
+
+  static FinishedOperation Done(const Uuid& id) {
+    FinishedOperation outcome{.id = id, .record = {.kind = OperationKind::kAppend}};
+    outcome.record.result.succeeded = true;
+    return outcome;
+  }
+
+  static PendingOperation Pend(const Uuid& id, const std::optional<std::string>& base,
+                               const std::string& planned) {
+    PendingOperation operation{.id = id, .bytes = {}, .record = {}};
+    operation.record.tables = {{.name = kTable,
+                                .incarnation = Id('a'),
+                                .base = base,
+                                .location = "/w/a",
+                                .planned_location = planned}};
+    operation.record.group = {id};
+    operation.bytes = Encode(operation.record);
+    return operation;
+  }
+
+  void MakeNamespace() {
+    ASSERT_TRUE(
+        Applies(CreateNamespace(kTable.ns, {}, std::nullopt, Id('d'), Done(Id('0'))).value()));
+  }
+
+  // Creates the table by the operation `id` and returns the registration's bytes.
+  std::string MakeTable(const Uuid& id) {
+    const PendingOperation operation = Pend(id, std::nullopt, "/w/a/1");
+    EXPECT_TRUE(Applies(Reserve({operation})));
+    EXPECT_TRUE(Applies(Publish({.operations = {operation},
+                                 .outcomes = {Done(id)},
+                                 .namespaces = {{kTable.ns, *Read("ns/n")}},
+                                 .directory = Id('e')})
+                            .value()));
+    return Read("tbl/n/t").value();
+  }
+
+  static inline const TableName kTable{.ns = {{"n"}}, .name = "t"};
+  testing::ManualClock clock_;
+  MemoryMetaStore store_;
+};
+
+TEST_F(Publications, ACreatedTableAppearsTogetherWithItsOutcomeAndWithoutItsReservation) {
+  MakeNamespace();
+  const Registration made = DecodeRegistration(MakeTable(Id('1'))).value();
+  EXPECT_EQ(made.version, 1U);
+  EXPECT_EQ(made.metadata_location, "/w/a/1");
+  EXPECT_EQ(made.last_operation, Id('1'));
+  EXPECT_EQ(Read(PendingKey(Id('1'))), std::nullopt);
+  EXPECT_NE(Read(OperationKey(Id('1'))), std::nullopt);
+  EXPECT_EQ(Read(kDirectoryKey), Id('e').ToString());
+}
+
+TEST_F(Publications, AVersionIsNeverPublishedOverAnotherBase) {
+  MakeNamespace();
+  const std::string base = MakeTable(Id('1'));
+  const PendingOperation first = Pend(Id('2'), base, "/w/a/2");
+  const PendingOperation second = Pend(Id('3'), base, "/w/a/3");
+  ASSERT_TRUE(Applies(Reserve({first})));
+  ASSERT_TRUE(Applies(Reserve({second})));
+  EXPECT_TRUE(Applies(
+      Publish(
+          {.operations = {first}, .outcomes = {Done(Id('2'))}, .namespaces = {}, .directory = {}})
+          .value()));
+  EXPECT_FALSE(Applies(
+      Publish(
+          {.operations = {second}, .outcomes = {Done(Id('3'))}, .namespaces = {}, .directory = {}})
+          .value()));
+  EXPECT_NE(Read(PendingKey(Id('3'))), std::nullopt) << "a rejected publication changes nothing";
+}
+
+TEST_F(Publications, AnAbortedOperationCannotBePublished) {
+  MakeNamespace();
+  const std::string base = MakeTable(Id('1'));
+  const PendingOperation operation = Pend(Id('2'), base, "/w/a/2");
+  ASSERT_TRUE(Applies(Reserve({operation})));
+  ASSERT_TRUE(Applies(Abort({operation})));
+  EXPECT_FALSE(Applies(Publish({.operations = {operation},
+                                .outcomes = {Done(Id('2'))},
+                                .namespaces = {},
+                                .directory = {}})
+                           .value()));
+  EXPECT_EQ(Read("tbl/n/t"), base);
+}
+
+TEST_F(Publications, AFinishedOperationCannotBeReservedAgain) {
+  MakeNamespace();
+  const std::string base = MakeTable(Id('1'));
+  EXPECT_FALSE(Applies(Reserve({Pend(Id('1'), base, "/w/a/2")})));
+}
+
+TEST_F(Publications, AGroupIsPublishedAsOne) {
+  MakeNamespace();
+  const std::string base = MakeTable(Id('1'));
+  const PendingOperation first = Pend(Id('2'), base, "/w/a/2");
+  const PendingOperation second = Pend(Id('3'), base, "/w/a/2");
+  ASSERT_TRUE(Applies(Reserve({first, second})));
+  ASSERT_TRUE(Applies(Publish({.operations = {first, second},
+                               .outcomes = {Done(Id('2')), Done(Id('3'))},
+                               .namespaces = {},
+                               .directory = {}})
+                          .value()));
+  EXPECT_EQ(DecodeRegistration(*Read("tbl/n/t"))->version, 2U);
+  EXPECT_NE(Read(OperationKey(Id('2'))), std::nullopt);
+  EXPECT_NE(Read(OperationKey(Id('3'))), std::nullopt);
+}
+
+TEST_F(Publications, ATableIsNotCreatedInANamespaceThatIsGoneOrUnderAViewsName) {
+  MakeNamespace();
+  const std::string ns = *Read("ns/n");
+  const PendingOperation operation = Pend(Id('2'), std::nullopt, "/w/a/2");
+  const VersionPublication publication{.operations = {operation},
+                                       .outcomes = {Done(Id('2'))},
+                                       .namespaces = {{kTable.ns, ns}},
+                                       .directory = Id('e')};
+  ASSERT_TRUE(Applies(Reserve({operation})));
+  ASSERT_TRUE(Applies(Transaction().Put("view/n/t", metastore::Expectation::Absent(), "v")));
+  EXPECT_FALSE(Applies(Publish(publication).value()));
+  ASSERT_TRUE(Applies(Transaction().Delete("view/n/t", metastore::Expectation::Any())));
+  ASSERT_TRUE(
+      Applies(DropNamespace(kTable.ns, ns, Read(kDirectoryKey), Id('f'), Done(Id('5'))).value()));
+  EXPECT_FALSE(Applies(Publish(publication).value()));
+}
+
+TEST_F(Publications, ANamespaceIsNotDroppedWhenANameCameAfterTheScan) {
+  MakeNamespace();
+  const std::string ns = *Read("ns/n");
+  const std::optional<std::string> directory = Read(kDirectoryKey);
+  MakeTable(Id('1'));
+  EXPECT_FALSE(Applies(DropNamespace(kTable.ns, ns, directory, Id('f'), Done(Id('5'))).value()));
+}
+
+TEST_F(Publications, ADropFreesTheNameAndLeavesATombstone) {
+  MakeNamespace();
+  const std::string registration = MakeTable(Id('1'));
+  const Dropping dropping{.name = kTable,
+                          .registration_bytes = registration,
+                          .incarnation = Id('a'),
+                          .tombstone = {.name = kTable, .registration = registration},
+                          .directory = Id('f'),
+                          .outcome = Done(Id('2'))};
+  EXPECT_TRUE(Applies(DropTable(dropping).value()));
+  EXPECT_EQ(Read("tbl/n/t"), std::nullopt);
+  EXPECT_THAT(DecodeTombstone(*Read(TombstoneKey(Id('a')))), IsOkAnd(dropping.tombstone));
+}
+
+TEST_F(Publications, ARegisteredTableNeedsItsNamespaceAndAnUnchangedDirectory) {
+  MakeNamespace();
+  Registering registering{.name = kTable,
+                          .registration = {.incarnation = Id('b'),
+                                           .location = "/x",
+                                           .metadata_location = "/x/m",
+                                           .version = 1},
+                          .namespace_bytes = *Read("ns/n"),
+                          .read_directory = Id('9').ToString(),
+                          .directory = Id('e'),
+                          .outcome = Done(Id('6'))};
+  EXPECT_FALSE(Applies(RegisterTable(registering).value()));
+  registering.read_directory = Read(kDirectoryKey);
+  EXPECT_TRUE(Applies(RegisterTable(registering).value()));
+}
+
+}  // namespace
+}  // namespace lake::catalog
