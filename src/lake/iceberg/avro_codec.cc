@@ -1,5 +1,6 @@
 #include "lake/iceberg/avro_codec.h"
 
+#include <snappy.h>
 #include <zconf.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -13,7 +14,6 @@
 #include <string_view>
 
 #include <fmt/format.h>
-#include <snappy.h>
 
 #include "lake/base/result.h"
 
@@ -43,9 +43,8 @@ std::size_t OutputMax(std::size_t compressed) {
 }
 
 std::unexpected<Error> TooLarge(AvroCodec codec, std::size_t compressed) {
-  return Corruption(
-      fmt::format("{} block of {} bytes holds more than the {} bytes allowed for it",
-                  AvroCodecName(codec), compressed, OutputMax(compressed)));
+  return Corruption(fmt::format("{} block of {} bytes holds more than the {} bytes allowed for it",
+                                AvroCodecName(codec), compressed, OutputMax(compressed)));
 }
 
 std::unexpected<Error> Damaged(AvroCodec codec, std::string_view why) {
@@ -62,10 +61,10 @@ bool Grow(std::string& out, std::size_t out_max) {
   return true;
 }
 
-// Gives the buffer a first size without ever giving back memory it has.
+// Gives an output buffer its first size: what a usual ratio makes of the input.
 void Begin(std::string& out, std::size_t compressed, std::size_t out_max) {
-  const std::size_t guess = std::max(kOutputBytesFirst, compressed > out_max / 4 ? out_max : compressed * 4);
-  out.resize(std::min(out_max, std::max(guess, std::min(out.capacity(), out_max))));
+  const std::size_t guess = compressed > out_max / 4 ? out_max : compressed * 4;
+  out.resize(std::min(out_max, std::max(guess, kOutputBytesFirst)));
 }
 
 std::uint32_t Crc32(std::string_view bytes) {
@@ -285,7 +284,8 @@ Result<AvroCodec> ParseAvroCodec(std::string_view name) {
     }
   }
   return Unimplemented(fmt::format(
-      "avro codec '{}' is not supported: rewrite the file with deflate, snappy or zstandard", name));
+      "avro codec '{}' is not supported: rewrite the file with deflate, snappy or zstandard",
+      name));
 }
 
 Result<std::string> AvroCompress(AvroCodec codec, std::string_view block) {
