@@ -75,7 +75,11 @@ Status AddRule(std::string_view piece, Config& config) {
   if (!action.has_value()) {
     return refuse("the action is pause, exit or error");
   }
-  Rule& rule = config.rules[std::string(name)];
+  const auto [place, is_new] = config.rules.try_emplace(std::string(name));
+  if (!is_new) {
+    return refuse("the failpoint is set twice");
+  }
+  Rule& rule = place->second;
   rule.action = *action;
   rule.only_hit = only_hit;
   return {};
@@ -86,11 +90,14 @@ Config& LoadedConfig() {
     Config loaded;
     const char* text = std::getenv("LAKE_FAILPOINTS");  // NOLINT(concurrency-mt-unsafe): read once; nothing of ours sets it.
     std::string_view rest = text == nullptr ? "" : text;
-    while (!rest.empty() && !loaded.error.has_value()) {
+    bool more = !rest.empty();
+    while (more) {
       const std::size_t comma = std::min(rest.find(','), rest.size());
       if (Status added = AddRule(rest.substr(0, comma), loaded); !added.has_value()) {
         loaded.error = added.error();
+        break;
       }
+      more = comma < rest.size();
       rest.remove_prefix(std::min(comma + 1, rest.size()));
     }
     return loaded;

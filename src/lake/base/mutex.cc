@@ -1,5 +1,7 @@
 #include "lake/base/mutex.h"
 
+#include "lake/base/check.h"
+
 namespace lake {
 namespace {
 
@@ -47,6 +49,7 @@ void CondVar::Wait(Mutex& mutex) {
 }
 
 void CondVar::WaitFor(Mutex& mutex, Duration timeout) {
+  LAKE_CHECK(Scheduler::Current() == nullptr, "under a scheduler, real time does not pass");
   std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
   // NOLINTNEXTLINE(bugprone-spuriously-wake-up-functions): the contract hands spurious wake-ups to the caller.
   static_cast<void>(cv_.wait_for(lock, timeout));

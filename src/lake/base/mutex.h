@@ -1,6 +1,7 @@
 #pragma once
 
 #include <condition_variable>
+#include <cstdint>
 #include <mutex>
 
 #include "lake/base/thread_annotations.h"
@@ -14,9 +15,14 @@ class CondVar;
 // The seam through which a test can decide which thread runs next. A scheduler installed for a thread (see ScopedScheduler)
 // receives every lock, wait and wake-up of that thread and of the threads it starts; without one, the operating system does.
 //
-// Implementations must make Lock exclusive per mutex, and Wait atomic with respect to Notify, exactly as std does.
+// Implementations must make Lock exclusive per mutex, and Wait atomic with respect to Notify, exactly as std does. Every thread
+// that touches a given mutex runs under the same scheduler, and so does everything that waits with a time limit: a scheduler
+// comes with a clock of its own.
 class Scheduler {
  public:
+  // Names a thread of the scheduler.
+  enum class ThreadId : std::uint64_t {};
+
   virtual ~Scheduler() = default;
   // Blocks until the calling thread owns `mutex`.
   virtual void Lock(Mutex& mutex) = 0;
@@ -26,9 +32,14 @@ class Scheduler {
   virtual void Wait(CondVar& cv, Mutex& mutex) = 0;
   // Wakes one waiter of `cv`, or all of them.
   virtual void Notify(CondVar& cv, bool all) = 0;
-  // A thread of this scheduler begins (called on the new thread) and ends (its last call).
-  virtual void ThreadBegin() = 0;
+  // The calling thread is about to start another one, which is known as the returned id from now on.
+  virtual ThreadId ThreadCreate() = 0;
+  // The calling thread is the new one, `id`; this is its first call.
+  virtual void ThreadBegin(ThreadId id) = 0;
+  // The calling thread ends; this is its last call, and it must not wait for a turn: whoever joins the thread has its turn.
   virtual void ThreadEnd() = 0;
+  // Blocks until the thread `id` has called ThreadEnd.
+  virtual void ThreadJoin(ThreadId id) = 0;
 
   // Returns the scheduler of the calling thread, or nullptr.
   static Scheduler* Current();

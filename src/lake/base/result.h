@@ -95,7 +95,7 @@ template <typename T>
 #define LAKE_INTERNAL_TRY(result, declaration, ...)       \
   auto&& result = (__VA_ARGS__);                          \
   if (!result.has_value()) {                              \
-    return std::unexpected(std::move(result).error());    \
+    return std::unexpected(std::forward<decltype(result)>(result).error()); \
   }                                                       \
   declaration = *std::forward<decltype(result)>(result)
 

@@ -34,12 +34,21 @@ Status TaskGroup::Submit(std::function<void()> task) {
 void TaskGroup::Stop() {
   {
     const MutexLock lock(mutex_);
+    if (stopping_) {
+      while (!joined_) {
+        wake_.Wait(mutex_);
+      }
+      return;
+    }
     stopping_ = true;
     wake_.NotifyAll();
   }
   for (auto& thread : threads_) {
     thread->Join();
   }
+  const MutexLock lock(mutex_);
+  joined_ = true;
+  wake_.NotifyAll();
 }
 
 void TaskGroup::Work() {

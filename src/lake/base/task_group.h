@@ -33,7 +33,8 @@ class TaskGroup {
   // Takes `task` to run on a worker. kUnavailable when the queue is full, kCancelled after Stop(); then the task never runs.
   Status Submit(std::function<void()> task) EXCLUDES(mutex_);
 
-  // Takes no more tasks, runs those already taken, and returns when all have ended. Idempotent.
+  // Takes no more tasks, runs those already taken, and returns when all have ended. Idempotent; concurrent calls all wait. Not
+  // for a task of this group, which would wait for itself.
   void Stop() EXCLUDES(mutex_);
 
  private:
@@ -41,10 +42,11 @@ class TaskGroup {
 
   const Options options_;
   Mutex mutex_;
-  CondVar wake_;
+  CondVar wake_;  // A task came, or stopping_ or joined_ was set.
   std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
-  std::vector<std::unique_ptr<Thread>> threads_;  // Changed only by the constructor and the first Stop().
+  bool joined_ GUARDED_BY(mutex_) = false;
+  std::vector<std::unique_ptr<Thread>> threads_;  // Touched only by the constructor and the first Stop().
 };
 
 }  // namespace lake
