@@ -6,8 +6,8 @@
 
 namespace lake {
 
-// Where time comes from. Everything that reads a clock or waits for one takes a Clock&, so that a test owns time.
-// Thread-safe.
+// Where time comes from. Everything that reads a clock or waits for one takes a Clock&, so that a
+// test owns time. Thread-safe.
 class Clock {
  public:
   virtual ~Clock() = default;
@@ -15,8 +15,8 @@ class Clock {
   virtual Instant Now() const = 0;
   // Returns the civil time. May jump either way.
   virtual WallTime WallNow() const = 0;
-  // Releases `mutex`, waits until `cv` is notified or `deadline` has passed, and owns `mutex` again on return. May wake
-  // spuriously: the caller looks at its condition and at Now().
+  // Releases `mutex`, waits until `cv` is notified or `deadline` has passed, and owns `mutex` again
+  // on return. May wake spuriously: the caller looks at its condition and at Now().
   virtual void WaitUntil(CondVar& cv, Mutex& mutex, Deadline deadline) REQUIRES(mutex) = 0;
 };
 

@@ -17,10 +17,11 @@
 namespace lake {
 namespace {
 
-// Sorted. A failpoint has one place in the code; docs/internals/failpoints.md says where each one is.
+// Sorted. A failpoint has one place in the code; docs/internals/failpoints.md says where each one
+// is.
 constexpr std::array<std::string_view, 8> kNames = {
-    "after-engine-commit", "after-publish",  "after-reserve",  "after-stage",
-    "before-publish",      "before-reserve", "before-settle",  "during-stage",
+    "after-engine-commit", "after-publish",  "after-reserve", "after-stage",
+    "before-publish",      "before-reserve", "before-settle", "during-stage",
 };
 
 enum class Action { kPause, kExit, kError };
@@ -32,7 +33,8 @@ struct Rule {
 };
 
 struct Config {
-  std::map<std::string, Rule, std::less<>> rules;  // Constant after loading, but for the hit counts.
+  std::map<std::string, Rule, std::less<>>
+      rules;  // Constant after loading, but for the hit counts.
   std::optional<Error> error;
 };
 
@@ -65,7 +67,8 @@ Status AddRule(std::string_view piece, Config& config) {
   std::uint64_t only_hit = 0;
   if (const std::size_t at = action_text.find('@'); at != std::string_view::npos) {
     const std::string_view number = action_text.substr(at + 1);
-    const auto [end, failure] = std::from_chars(number.data(), number.data() + number.size(), only_hit);
+    const auto [end, failure] =
+        std::from_chars(number.data(), number.data() + number.size(), only_hit);
     if (failure != std::errc() || end != number.data() + number.size() || only_hit == 0) {
       return refuse("after '@' stands a number from 1");
     }
@@ -88,7 +91,8 @@ Status AddRule(std::string_view piece, Config& config) {
 Config& LoadedConfig() {
   static Config config = [] {
     Config loaded;
-    const char* text = std::getenv("LAKE_FAILPOINTS");  // NOLINT(concurrency-mt-unsafe): read once; nothing of ours sets it.
+    const char* text = std::getenv(
+        "LAKE_FAILPOINTS");  // NOLINT(concurrency-mt-unsafe): read once; nothing of ours sets it.
     std::string_view rest = text == nullptr ? "" : text;
     bool more = !rest.empty();
     while (more) {

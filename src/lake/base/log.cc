@@ -1,9 +1,9 @@
 #include "lake/base/log.h"
 
+#include <memory>
+
 #include <spdlog/sinks/stdout_color_sinks.h>
 #include <spdlog/spdlog.h>
-
-#include <memory>
 
 namespace lake {
 namespace {
@@ -24,7 +24,8 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 
 spdlog::logger& Logger() {
   static const std::shared_ptr<spdlog::logger> kLogger = [] {
-    auto logger = std::make_shared<spdlog::logger>("lake", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
+    auto logger = std::make_shared<spdlog::logger>(
+        "lake", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     logger->set_level(spdlog::level::warn);
     logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
     return logger;

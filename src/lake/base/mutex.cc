@@ -5,7 +5,8 @@
 namespace lake {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the scheduler of a thread is a property of the thread.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the scheduler of a thread is
+// a property of the thread.
 thread_local Scheduler* current_scheduler = nullptr;
 
 }  // namespace
@@ -44,14 +45,16 @@ void CondVar::Wait(Mutex& mutex) {
     return;
   }
   std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-  cv_.wait(lock);  // NOLINT(bugprone-spuriously-wake-up-functions): the contract hands spurious wake-ups to the caller.
+  cv_.wait(lock);  // NOLINT(bugprone-spuriously-wake-up-functions): the contract hands spurious
+                   // wake-ups to the caller.
   static_cast<void>(lock.release());
 }
 
 void CondVar::WaitFor(Mutex& mutex, Duration timeout) {
   LAKE_CHECK(Scheduler::Current() == nullptr, "under a scheduler, real time does not pass");
   std::unique_lock<std::mutex> lock(mutex.mutex_, std::adopt_lock);
-  // NOLINTNEXTLINE(bugprone-spuriously-wake-up-functions): the contract hands spurious wake-ups to the caller.
+  // NOLINTNEXTLINE(bugprone-spuriously-wake-up-functions): the contract hands spurious wake-ups to
+  // the caller.
   static_cast<void>(cv_.wait_for(lock, timeout));
   static_cast<void>(lock.release());
 }

@@ -12,12 +12,13 @@ namespace lake {
 class Mutex;
 class CondVar;
 
-// The seam through which a test can decide which thread runs next. A scheduler installed for a thread (see ScopedScheduler)
-// receives every lock, wait and wake-up of that thread and of the threads it starts; without one, the operating system does.
+// The seam through which a test can decide which thread runs next. A scheduler installed for a
+// thread (see ScopedScheduler) receives every lock, wait and wake-up of that thread and of the
+// threads it starts; without one, the operating system does.
 //
-// Implementations must make Lock exclusive per mutex, and Wait atomic with respect to Notify, exactly as std does. Every thread
-// that touches a given mutex runs under the same scheduler, and so does everything that waits with a time limit: a scheduler
-// comes with a clock of its own.
+// Implementations must make Lock exclusive per mutex, and Wait atomic with respect to Notify,
+// exactly as std does. Every thread that touches a given mutex runs under the same scheduler, and
+// so does everything that waits with a time limit: a scheduler comes with a clock of its own.
 class Scheduler {
  public:
   // Names a thread of the scheduler.
@@ -28,15 +29,18 @@ class Scheduler {
   virtual void Lock(Mutex& mutex) = 0;
   // Gives `mutex`, which the calling thread owns, back.
   virtual void Unlock(Mutex& mutex) = 0;
-  // Releases `mutex`, waits for a notification of `cv`, and owns `mutex` again on return. May wake spuriously.
+  // Releases `mutex`, waits for a notification of `cv`, and owns `mutex` again on return. May wake
+  // spuriously.
   virtual void Wait(CondVar& cv, Mutex& mutex) = 0;
   // Wakes one waiter of `cv`, or all of them.
   virtual void Notify(CondVar& cv, bool all) = 0;
-  // The calling thread is about to start another one, which is known as the returned id from now on.
+  // The calling thread is about to start another one, which is known as the returned id from now
+  // on.
   virtual ThreadId ThreadCreate() = 0;
   // The calling thread is the new one, `id`; this is its first call.
   virtual void ThreadBegin(ThreadId id) = 0;
-  // The calling thread ends; this is its last call, and it must not wait for a turn: whoever joins the thread has its turn.
+  // The calling thread ends; this is its last call, and it must not wait for a turn: whoever joins
+  // the thread has its turn.
   virtual void ThreadEnd() = 0;
   // Blocks until the thread `id` has called ThreadEnd.
   virtual void ThreadJoin(ThreadId id) = 0;
@@ -88,8 +92,8 @@ class LAKE_SCOPED_CAPABILITY MutexLock {
   Mutex& mutex_;
 };
 
-// A condition variable. Waits may wake spuriously: callers loop. Waiting with a time limit is Clock::WaitUntil, so that a test
-// clock decides when it ends. Thread-safe.
+// A condition variable. Waits may wake spuriously: callers loop. Waiting with a time limit is
+// Clock::WaitUntil, so that a test clock decides when it ends. Thread-safe.
 class CondVar {
  public:
   CondVar() = default;

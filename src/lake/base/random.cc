@@ -1,8 +1,8 @@
 #include "lake/base/random.h"
 
-#include <sys/random.h>
-
 #include <cerrno>
+
+#include <sys/random.h>
 
 #include "lake/base/check.h"
 
@@ -10,7 +10,8 @@ namespace lake {
 
 std::uint64_t Random::Below(std::uint64_t bound) {
   LAKE_CHECK(bound > 0, "a bound is positive");
-  // Values at or above the largest multiple of the bound would make small results likelier: draw again.
+  // Values at or above the largest multiple of the bound would make small results likelier: draw
+  // again.
   const std::uint64_t rest = (~std::uint64_t{0} % bound + 1) % bound;
   while (true) {
     std::uint64_t value = 0;

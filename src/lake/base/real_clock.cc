@@ -21,8 +21,8 @@ WallTime RealClock::WallNow() const {
 }
 
 void RealClock::WaitUntil(CondVar& cv, Mutex& mutex, Deadline deadline) {
-  // The condition variable counts on CLOCK_MONOTONIC, which stands still while the machine is suspended; bounded pieces make
-  // sure that a wake-up after a suspend is noticed within a second.
+  // The condition variable counts on CLOCK_MONOTONIC, which stands still while the machine is
+  // suspended; bounded pieces make sure that a wake-up after a suspend is noticed within a second.
   const Instant now = Now();
   if (now < deadline) {
     cv.WaitFor(mutex, std::min<Duration>(deadline - now, std::chrono::seconds(1)));

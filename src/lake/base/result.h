@@ -8,8 +8,8 @@
 
 namespace lake {
 
-// The kinds of failure that a caller reacts to differently. A code exists only if somebody branches on it; everything else a
-// person needs to know goes into the message.
+// The kinds of failure that a caller reacts to differently. A code exists only if somebody branches
+// on it; everything else a person needs to know goes into the message.
 enum class ErrorCode {
   kInvalidArgument,   // The caller's input is wrong: correct it; do not retry.
   kUnauthenticated,   // The caller did not say who it is: log in.
@@ -31,8 +31,8 @@ enum class ErrorCode {
 // Returns the code's stable lower-case name, e.g. "not_found".
 std::string_view ErrorCodeName(ErrorCode code);
 
-// A failure: a code for programs and a message for people. Messages are lower-case, name the thing and the operation and
-// carry no secrets.
+// A failure: a code for programs and a message for people. Messages are lower-case, name the thing
+// and the operation and carry no secrets.
 class [[nodiscard]] Error {
  public:
   Error(ErrorCode code, std::string message) : code_(code), message_(std::move(message)) {}
@@ -58,7 +58,8 @@ template <typename T>
 using Result = std::expected<T, Error>;
 using Status = Result<void>;
 
-// One maker for each code, so that a return statement reads as a sentence: `return NotFound("table a.b")`.
+// One maker for each code, so that a return statement reads as a sentence: `return NotFound("table
+// a.b")`.
 std::unexpected<Error> InvalidArgument(std::string message);
 std::unexpected<Error> Unauthenticated(std::string message);
 std::unexpected<Error> PermissionDenied(std::string message);
@@ -92,21 +93,22 @@ template <typename T>
 
 #define LAKE_INTERNAL_CONCAT_(a, b) a##b
 #define LAKE_INTERNAL_CONCAT(a, b) LAKE_INTERNAL_CONCAT_(a, b)
-#define LAKE_INTERNAL_TRY(result, declaration, ...)       \
-  auto&& result = (__VA_ARGS__);                          \
-  if (!result.has_value()) {                              \
+#define LAKE_INTERNAL_TRY(result, declaration, ...)                         \
+  auto&& result = (__VA_ARGS__);                                            \
+  if (!result.has_value()) {                                                \
     return std::unexpected(std::forward<decltype(result)>(result).error()); \
-  }                                                       \
+  }                                                                         \
   declaration = *std::forward<decltype(result)>(result)
 
-// LAKE_TRY(auto x, F()) binds the value of F() to x, or returns F()'s error from the enclosing function.
+// LAKE_TRY(auto x, F()) binds the value of F() to x, or returns F()'s error from the enclosing
+// function.
 #define LAKE_TRY(declaration, ...) \
   LAKE_INTERNAL_TRY(LAKE_INTERNAL_CONCAT(lake_try_, __COUNTER__), declaration, __VA_ARGS__)
 
 // LAKE_TRY_VOID(F()) returns F()'s error, if any, from the enclosing function.
-#define LAKE_TRY_VOID(...)                                                       \
-  do {                                                                           \
-    if (auto lake_try_status = (__VA_ARGS__); !lake_try_status.has_value()) {    \
-      return std::unexpected(std::move(lake_try_status).error());                \
-    }                                                                            \
+#define LAKE_TRY_VOID(...)                                                    \
+  do {                                                                        \
+    if (auto lake_try_status = (__VA_ARGS__); !lake_try_status.has_value()) { \
+      return std::unexpected(std::move(lake_try_status).error());             \
+    }                                                                         \
   } while (false)

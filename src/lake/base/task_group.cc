@@ -24,7 +24,8 @@ Status TaskGroup::Submit(std::function<void()> task) {
     return Cancelled(options_.name + ": stopping");
   }
   if (queue_.size() >= options_.queue_max) {
-    return Unavailable(options_.name + ": " + std::to_string(options_.queue_max) + " tasks are waiting already");
+    return Unavailable(options_.name + ": " + std::to_string(options_.queue_max) +
+                       " tasks are waiting already");
   }
   queue_.push_back(std::move(task));
   wake_.NotifyOne();

@@ -14,8 +14,8 @@
 
 namespace lake {
 
-// A bounded pool of workers that own the tasks given to them: a task, once taken, runs to its end whether or not anybody
-// still waits for it. Thread-safe.
+// A bounded pool of workers that own the tasks given to them: a task, once taken, runs to its end
+// whether or not anybody still waits for it. Thread-safe.
 class TaskGroup {
  public:
   struct Options {
@@ -30,11 +30,12 @@ class TaskGroup {
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Takes `task` to run on a worker. kUnavailable when the queue is full, kCancelled after Stop(); then the task never runs.
+  // Takes `task` to run on a worker. kUnavailable when the queue is full, kCancelled after Stop();
+  // then the task never runs.
   Status Submit(std::function<void()> task) EXCLUDES(mutex_);
 
-  // Takes no more tasks, runs those already taken, and returns when all have ended. Idempotent; concurrent calls all wait. Not
-  // for a task of this group, which would wait for itself.
+  // Takes no more tasks, runs those already taken, and returns when all have ended. Idempotent;
+  // concurrent calls all wait. Not for a task of this group, which would wait for itself.
   void Stop() EXCLUDES(mutex_);
 
  private:
@@ -46,7 +47,8 @@ class TaskGroup {
   std::deque<std::function<void()>> queue_ GUARDED_BY(mutex_);
   bool stopping_ GUARDED_BY(mutex_) = false;
   bool joined_ GUARDED_BY(mutex_) = false;
-  std::vector<std::unique_ptr<Thread>> threads_;  // Touched only by the constructor and the first Stop().
+  std::vector<std::unique_ptr<Thread>>
+      threads_;  // Touched only by the constructor and the first Stop().
 };
 
 }  // namespace lake

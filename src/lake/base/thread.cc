@@ -10,7 +10,8 @@
 namespace lake {
 namespace {
 
-std::thread Start(std::string name, std::function<void()> body, Scheduler* scheduler, Scheduler::ThreadId id) {
+std::thread Start(std::string name, std::function<void()> body, Scheduler* scheduler,
+                  Scheduler::ThreadId id) {
   auto run = [name = std::move(name), body = std::move(body), scheduler, id] {
     static_cast<void>(pthread_setname_np(pthread_self(), name.substr(0, 15).c_str()));
     if (scheduler == nullptr) {
@@ -25,7 +26,8 @@ std::thread Start(std::string name, std::function<void()> body, Scheduler* sched
   try {
     return std::thread(std::move(run));
   } catch (const std::system_error& failure) {
-    // Whoever starts a thread has threads already that wait for this one's work: there is no half-started state to go on from.
+    // Whoever starts a thread has threads already that wait for this one's work: there is no
+    // half-started state to go on from.
     std::fprintf(stderr, "lake: starting a thread failed: %s\n", failure.what());
     std::abort();
   }

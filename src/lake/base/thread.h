@@ -9,11 +9,12 @@
 
 namespace lake {
 
-// A thread of ours. It runs under the scheduler of the thread that started it, if there is one. Single-threaded (its owner).
+// A thread of ours. It runs under the scheduler of the thread that started it, if there is one.
+// Single-threaded (its owner).
 class Thread {
  public:
-  // Starts a thread that runs `body`, which must not throw. `name` shows in debuggers (15 characters of it). A machine that has
-  // no thread left ends the process.
+  // Starts a thread that runs `body`, which must not throw. `name` shows in debuggers (15
+  // characters of it). A machine that has no thread left ends the process.
   Thread(std::string name, std::function<void()> body);
   // Joins; a thread never outlives its Thread.
   ~Thread();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Names for Clang's thread-safety attributes (https://clang.llvm.org/docs/ThreadSafetyAnalysis.html). Other compilers see
-// nothing.
+// Names for Clang's thread-safety attributes
+// (https://clang.llvm.org/docs/ThreadSafetyAnalysis.html). Other compilers see nothing.
 #if defined(__clang__)
 #define LAKE_THREAD_ATTRIBUTE(x) __attribute__((x))
 #else

@@ -29,6 +29,7 @@ class Uuid {
 
   // Returns the 36-character lower-case form.
   std::string ToString() const;
+
   // Returns the version nibble: 4, 7, …
   int version() const { return bytes_[6] >> 4; }
 
