@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "lake/metastore/arguments.h"
 
 namespace lake::metastore {
