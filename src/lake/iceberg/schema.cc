@@ -16,6 +16,7 @@
 #include "lake/base/check.h"
 #include "lake/base/result.h"
 #include "lake/iceberg/ids.h"
+#include "lake/iceberg/quoted_internal.h"
 #include "lake/iceberg/type.h"
 
 namespace lake::iceberg {
@@ -53,9 +54,9 @@ struct Schema::Index {
     std::ranges::sort(by_id);
     for (std::size_t i = 1; i < by_id.size(); ++i) {
       if (by_id[i].first == by_id[i - 1].first) {
-        return InvalidArgument(fmt::format("schema: fields '{}' and '{}' have the same id {}",
-                                           entries[by_id[i - 1].second].field->name,
-                                           entries[by_id[i].second].field->name,
+        return InvalidArgument(fmt::format("schema: fields {} and {} have the same id {}",
+                                           Quoted(entries[by_id[i - 1].second].field->name),
+                                           Quoted(entries[by_id[i].second].field->name),
                                            std::to_underlying(by_id[i].first)));
       }
     }
@@ -88,17 +89,17 @@ struct Schema::Index {
 
  private:
   Status Add(const std::vector<NestedField>& children, std::size_t parent, std::size_t depth) {
-    if (depth > kTypeDepthMax && !children.empty()) {
-      return InvalidArgument(
-          fmt::format("schema: types nest deeper than {} levels", kTypeDepthMax));
-    }
     for (const NestedField& field : children) {
       LAKE_TRY_VOID(CheckField(field));
+      if (field.type.is_nested() && depth >= kTypeDepthMax) {
+        return InvalidArgument(
+            fmt::format("schema: types nest deeper than {} levels", kTypeDepthMax));
+      }
       const std::size_t node = AddName(parent == kNone ? 0 : entries[parent].node, field.name);
       const std::size_t position = entries.size();
       if (field_at_node[node] != kNone) {
         return InvalidArgument(
-            fmt::format("schema: two fields have the name '{}', ids {} and {}", field.name,
+            fmt::format("schema: two fields have the name {}, ids {} and {}", Quoted(field.name),
                         std::to_underlying(entries[field_at_node[node]].field->id),
                         std::to_underlying(field.id)));
       }
@@ -112,17 +113,17 @@ struct Schema::Index {
 
   static Status CheckField(const NestedField& field) {
     if (std::to_underlying(field.id) < 0) {
-      return InvalidArgument(fmt::format("schema: field '{}' has the negative id {}", field.name,
-                                         std::to_underlying(field.id)));
+      return InvalidArgument(fmt::format("schema: field {} has the negative id {}",
+                                         Quoted(field.name), std::to_underlying(field.id)));
     }
     if (field.required && field.type.kind() == TypeKind::kUnknown) {
       return InvalidArgument(fmt::format(
-          "schema: field '{}' of type unknown is required; it must be optional", field.name));
+          "schema: field {} of type unknown is required; it must be optional", Quoted(field.name)));
     }
     if (AlwaysDefaultsToNull(field.type.kind()) &&
         (field.initial_default.has_value() || field.write_default.has_value())) {
-      return InvalidArgument(fmt::format("schema: field '{}' of type {} cannot have a default",
-                                         field.name, field.type.ToString()));
+      return InvalidArgument(fmt::format("schema: field {} of type {} cannot have a default",
+                                         Quoted(field.name), field.type.ToString()));
     }
     return {};
   }
@@ -151,7 +152,8 @@ struct Schema::Index {
     }
     const NestedField& field = *entries[entry].field;
     const auto refuse = [&](std::string_view why) {
-      return InvalidArgument(fmt::format("schema: identifier field '{}' {}", field.name, why));
+      return InvalidArgument(
+          fmt::format("schema: identifier field {} {}", Quoted(field.name), why));
     };
     if (!field.type.is_primitive()) {
       return refuse("is not primitive");
@@ -263,8 +265,8 @@ Status CheckFormatVersion(const Schema& schema, std::int32_t format_version) {
         std::max(MinFormatVersion(field->type.kind()), field->initial_default.has_value() ? 3 : 1);
     if (needed > format_version) {
       return InvalidArgument(fmt::format(
-          "schema: field '{}' ({}) needs format version {}, and the table has {}",
-          schema.FindName(field->id).value_or(field->name),
+          "schema: field {} ({}) needs format version {}, and the table has {}",
+          Quoted(schema.FindName(field->id).value_or(field->name)),
           field->initial_default.has_value() ? "an initial default" : field->type.ToString(),
           needed, format_version));
     }

@@ -1,8 +1,9 @@
 #include "lake/iceberg/table_metadata.h"
 
 #include <algorithm>
-#include <cstddef>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "lake/base/result.h"
 #include "lake/iceberg/ids.h"
 #include "lake/iceberg/partition_spec.h"
+#include "lake/iceberg/quoted_internal.h"
 #include "lake/iceberg/schema.h"
 #include "lake/iceberg/snapshot.h"
 #include "lake/iceberg/sort_order.h"
@@ -91,10 +93,10 @@ Status CheckSpecs(const TableMetadata& metadata) {
         &PartitionField::field_id));
     for (const PartitionField& field : spec.fields) {
       if (field.field_id > metadata.last_partition_id) {
-        return InvalidArgument(fmt::format(
-            "table metadata: partition field '{}' has id {}, above last-partition-id {}",
-            field.name, std::to_underlying(field.field_id),
-            std::to_underlying(metadata.last_partition_id)));
+        return InvalidArgument(
+            fmt::format("table metadata: partition field {} has id {}, above last-partition-id {}",
+                        Quoted(field.name), std::to_underlying(field.field_id),
+                        std::to_underlying(metadata.last_partition_id)));
       }
     }
   }
@@ -137,19 +139,19 @@ Status CheckRefs(const TableMetadata& metadata) {
   for (const auto& [name, ref] : metadata.refs) {
     if (!known.contains(ref.snapshot_id)) {
       return InvalidArgument(
-          fmt::format("table metadata: ref '{}' names snapshot {}, which is missing", name,
+          fmt::format("table metadata: ref {} names snapshot {}, which is missing", Quoted(name),
                       std::to_underlying(ref.snapshot_id)));
     }
     if (ref.kind == SnapshotRef::Kind::kTag &&
         (ref.min_snapshots_to_keep.has_value() || ref.max_snapshot_age.has_value())) {
       return InvalidArgument(
-          fmt::format("table metadata: tag '{}' has retention settings of a branch", name));
+          fmt::format("table metadata: tag {} has retention settings of a branch", Quoted(name)));
     }
     if (ref.min_snapshots_to_keep.value_or(1) <= 0 ||
         ref.max_snapshot_age.value_or(std::chrono::milliseconds(1)).count() <= 0 ||
         ref.max_ref_age.value_or(std::chrono::milliseconds(1)).count() <= 0) {
       return InvalidArgument(fmt::format(
-          "table metadata: ref '{}' has a retention setting that is not positive", name));
+          "table metadata: ref {} has a retention setting that is not positive", Quoted(name)));
     }
   }
   const auto main = metadata.refs.find(kMainBranch);

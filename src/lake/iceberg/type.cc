@@ -18,6 +18,7 @@
 #include "lake/base/result.h"
 #include "lake/iceberg/ids.h"
 #include "lake/iceberg/json_text.h"
+#include "lake/iceberg/quoted_internal.h"
 
 namespace lake::iceberg {
 namespace {
@@ -49,9 +50,6 @@ constexpr std::array kPlain{
 
 constexpr std::array<std::string_view, 5> kEdgeAlgorithms{"spherical", "vincenty", "thomas",
                                                           "andoyer", "karney"};
-
-// How much of a bad type's text an error repeats.
-constexpr std::size_t kQuotedBytesMax = 80;
 
 std::string_view Trim(std::string_view text) {
   constexpr std::string_view kSpaces = " \t\r\n";
@@ -97,7 +95,7 @@ bool Split(std::string_view text, Parameterized& out) {
 }
 
 std::unexpected<Error> UnknownType(std::string_view text) {
-  return InvalidArgument(fmt::format("unknown type '{}'", text.substr(0, kQuotedBytesMax)));
+  return InvalidArgument(fmt::format("unknown type {}", Quoted(text)));
 }
 
 Result<Type> ParseDecimal(std::string_view text, std::string_view parameters) {
@@ -123,8 +121,7 @@ Result<Type> ParseGeography(std::string_view text, std::string_view parameters) 
   if (comma != std::string_view::npos) {
     algorithm = Trim(parameters.substr(comma + 1));
     if (std::ranges::find(kEdgeAlgorithms, algorithm) == kEdgeAlgorithms.end()) {
-      return InvalidArgument(
-          fmt::format("type '{}': unknown edge algorithm", text.substr(0, kQuotedBytesMax)));
+      return InvalidArgument(fmt::format("type {}: unknown edge algorithm", Quoted(text)));
     }
   }
   if (crs.empty()) {
