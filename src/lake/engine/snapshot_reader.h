@@ -21,24 +21,26 @@ struct CheckReport {
   std::uint64_t snapshots = 0;
   std::uint64_t manifests = 0;
   std::uint64_t data_files = 0;
-  std::uint64_t rows = 0;              // Of the current snapshot.
-  std::vector<std::string> problems;   // One sentence each; empty: the table is sound.
+  std::uint64_t rows = 0;             // Of the current snapshot.
+  std::vector<std::string> problems;  // One sentence each; empty: the table is sound.
 };
 
 // Reads what a snapshot consists of. Thread-safe.
 class SnapshotReader {
  public:
-  explicit SnapshotReader(objstore::ObjectStore& objects, const Clock& clock) : objects_(objects), clock_(clock) {}
+  explicit SnapshotReader(objstore::ObjectStore& objects, const Clock& clock)
+      : objects_(objects), clock_(clock) {}
 
   // Returns the manifests of a snapshot, which must be one of the table's. kCorruption: the manifest list is missing or damaged;
   // the message names it. kUnavailable: the object store failed.
   Result<std::vector<iceberg::ManifestFile>> ListManifests(const iceberg::TableMetadata& metadata,
-                                                           const iceberg::Snapshot& snapshot, Deadline deadline) const;
+                                                           const iceberg::Snapshot& snapshot,
+                                                           Deadline deadline) const;
 
   // Returns the entries of a manifest that are not deleted, with inherited values filled in. Errors as for ListManifests.
-  Result<std::vector<iceberg::ManifestEntry>> ListLiveEntries(const iceberg::TableMetadata& metadata,
-                                                              const iceberg::ManifestFile& manifest,
-                                                              Deadline deadline) const;
+  Result<std::vector<iceberg::ManifestEntry>> ListLiveEntries(
+      const iceberg::TableMetadata& metadata, const iceberg::ManifestFile& manifest,
+      Deadline deadline) const;
 
   // Verifies that every file which the table's snapshots reach exists with the size the metadata says, and that row and file
   // counts agree with the summaries. What is wrong with the table is in the report; an error means that checking failed.

@@ -43,7 +43,7 @@ struct AppendPlan {
 // What a planned metadata file turned out to be.
 enum class PlannedState {
   kComplete,  // It is there and is a version of that table: it may be published.
-  kAbsent,    // It is not there, or is no metadata of that table: its operation can only be aborted.
+  kAbsent,  // It is not there, or is no metadata of that table: its operation can only be aborted.
 };
 
 // Makes the immutable files of a table version. Nothing it does is visible to a reader before the registration names the new
@@ -64,14 +64,15 @@ class TableEngine {
   // Checks whether `files` may be appended to the table: each exists under the table's location with the size it claims, is
   // unpartitioned Parquet with rows, and the table takes appends. It does not read them.
   //   kInvalidArgument   a file is wrong; the message names it.     kUnimplemented   the table is one Lake does not write.
-  virtual Status CheckAppend(const iceberg::TableMetadata& metadata, const std::vector<iceberg::DataFile>& files,
-                             Deadline deadline) = 0;
+  virtual Status CheckAppend(const iceberg::TableMetadata& metadata,
+                             const std::vector<iceberg::DataFile>& files, Deadline deadline) = 0;
 
   // Writes a manifest, a manifest list and the metadata file of a version that holds the base's files and `files`.
   virtual Status Append(const AppendPlan& plan, Deadline deadline) = 0;
 
   // Says whether the metadata file at `planned_location` is there, parses, and is of the table `incarnation`.
-  virtual Result<PlannedState> Reconcile(std::string_view planned_location, const Uuid& incarnation, Deadline deadline) = 0;
+  virtual Result<PlannedState> Reconcile(std::string_view planned_location, const Uuid& incarnation,
+                                         Deadline deadline) = 0;
 
   // Returns the metadata at a location. Files are immutable, so answers are cached. kNotFound: no such file.
   virtual Result<MetadataPtr> Load(std::string_view metadata_location, Deadline deadline) = 0;

@@ -55,7 +55,8 @@ struct AppendRequest {
   Uuid incarnation;
   // What the caller says the content is, e.g. the SHA-256 of each input: part of what makes a repeated id the same request.
   std::vector<std::string> content;
-  std::vector<iceberg::DataFile> files;  // None: there was nothing to append, which is recorded and makes no version.
+  std::vector<iceberg::DataFile>
+      files;  // None: there was nothing to append, which is recorded and makes no version.
 };
 
 // A table as its registration names it.
@@ -68,10 +69,10 @@ struct LoadedTable {
 // How a change of a table ended.
 struct TableResult {
   Uuid incarnation;
-  std::string metadata_location;   // Empty when no version was made.
-  std::int64_t snapshot_id = -1;   // -1 when no snapshot was added.
-  std::uint64_t epoch = 0;         // Under which it was published.
-  bool replayed = false;           // Answered from the record of an earlier call with the same id.
+  std::string metadata_location;  // Empty when no version was made.
+  std::int64_t snapshot_id = -1;  // -1 when no snapshot was added.
+  std::uint64_t epoch = 0;        // Under which it was published.
+  bool replayed = false;          // Answered from the record of an earlier call with the same id.
 };
 
 // What is known of an operation.
@@ -83,12 +84,12 @@ struct OperationView {
 };
 
 struct ServiceStatus {
-  bool has_term = false;      // Somebody has led this store.
-  std::uint64_t epoch = 0;    // Of the term record.
-  std::string leader_node;    // Of the term record; whether it still lives is not known from here.
+  bool has_term = false;    // Somebody has led this store.
+  std::uint64_t epoch = 0;  // Of the term record.
+  std::string leader_node;  // Of the term record; whether it still lives is not known from here.
   Uuid leader_session;
-  bool released = false;      // The last leader gave its term back.
-  bool leading = false;       // This service holds the authority now.
+  bool released = false;               // The last leader gave its term back.
+  bool leading = false;                // This service holds the authority now.
   std::vector<OperationView> pending;  // At most kStatusPendingMax of them.
   std::uint64_t namespaces = 0;
   std::uint64_t tables = 0;
@@ -116,25 +117,33 @@ class MetaService {
  public:
   virtual ~MetaService() = default;
 
-  virtual Status CreateNamespace(const CreateNamespaceRequest& request, const CallOptions& options) = 0;
+  virtual Status CreateNamespace(const CreateNamespaceRequest& request,
+                                 const CallOptions& options) = 0;
   // kConflict: it still holds namespaces, tables or views.
   virtual Status DropNamespace(const catalog::Namespace& ns, const CallOptions& options) = 0;
-  virtual Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns, Deadline deadline) = 0;
+  virtual Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
+                                                         Deadline deadline) = 0;
   // Returns the namespaces below `parent` at every depth, sorted; below one without levels: all.
-  virtual Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent, Deadline deadline) = 0;
+  virtual Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
+                                                                 Deadline deadline) = 0;
 
-  virtual Result<TableResult> CreateTable(const CreateTableRequest& request, const CallOptions& options) = 0;
-  virtual Result<TableResult> RegisterTable(const RegisterTableRequest& request, const CallOptions& options) = 0;
+  virtual Result<TableResult> CreateTable(const CreateTableRequest& request,
+                                          const CallOptions& options) = 0;
+  virtual Result<TableResult> RegisterTable(const RegisterTableRequest& request,
+                                            const CallOptions& options) = 0;
   // Files stay. A purge is kUnimplemented, and refused before anything is touched.
-  virtual Result<TableResult> DropTable(const DropTableRequest& request, const CallOptions& options) = 0;
+  virtual Result<TableResult> DropTable(const DropTableRequest& request,
+                                        const CallOptions& options) = 0;
   virtual Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) = 0;
   // Returns how the append with this id ended, settling it first if it is pending, or nothing when no such operation is known:
   // then its files can be staged. `request.files` is not looked at.
-  virtual Result<std::optional<TableResult>> FindAppend(const AppendRequest& request, const CallOptions& options) = 0;
+  virtual Result<std::optional<TableResult>> FindAppend(const AppendRequest& request,
+                                                        const CallOptions& options) = 0;
 
   virtual Result<LoadedTable> LoadTable(const catalog::TableName& name, Deadline deadline) = 0;
   // Returns the tables directly in `ns`, sorted.
-  virtual Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns, Deadline deadline) = 0;
+  virtual Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns,
+                                                             Deadline deadline) = 0;
 
   virtual Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) = 0;
   virtual Result<ServiceStatus> GetStatus(Deadline deadline) = 0;

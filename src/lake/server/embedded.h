@@ -44,7 +44,8 @@ class Embedded {
   //   kUnimplemented     it has a newer format.                kPermissionDenied  it cannot be read or written.
   //   kUnavailable       another process holds it; the message says which.
   //   kCorruption        the metastore is damaged; the message names file and offset.
-  static Result<std::unique_ptr<Embedded>> Open(const EmbeddedOptions& options, Clock& clock, Random& random);
+  static Result<std::unique_ptr<Embedded>> Open(const EmbeddedOptions& options, Clock& clock,
+                                                Random& random);
 
   ~Embedded();
   Embedded(const Embedded&) = delete;

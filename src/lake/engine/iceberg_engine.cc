@@ -1,0 +1,271 @@
+#include "lake/engine/iceberg_engine.h"
+
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "lake/base/check.h"
+#include "lake/iceberg/manifest_list.h"
+#include "lake/iceberg/manifest_writer.h"
+#include "lake/iceberg/snapshot_summary.h"
+#include "lake/iceberg/table_create.h"
+#include "lake/iceberg/table_metadata_json.h"
+#include "lake/iceberg/table_update_apply.h"
+
+namespace lake::engine {
+namespace {
+
+// The format version of the tables that Lake writes.
+constexpr std::int32_t kFormatVersion = 2;
+
+constexpr std::string_view kMetadataSuffix = ".metadata.json";
+constexpr std::size_t kUuidLength = 36;
+
+// The names of an attempt's files, all made of its planned metadata file.
+struct AttemptFiles {
+  std::string manifest_list;
+  std::string manifest;
+};
+
+std::optional<AttemptFiles> FilesOf(std::string_view planned_location,
+                                    iceberg::SnapshotId snapshot_id) {
+  if (!planned_location.ends_with(kMetadataSuffix)) {
+    return std::nullopt;
+  }
+  const std::string_view stem =
+      planned_location.substr(0, planned_location.size() - kMetadataSuffix.size());
+  const std::size_t slash = stem.rfind('/');
+  if (slash == std::string_view::npos || stem.size() - slash <= kUuidLength) {
+    return std::nullopt;
+  }
+  const std::string_view directory = stem.substr(0, slash);
+  const std::string_view uuid = stem.substr(stem.size() - kUuidLength);
+  return AttemptFiles{.manifest_list = fmt::format("{}/snap-{}-{}.avro", directory,
+                                                   std::to_underlying(snapshot_id), uuid),
+                      .manifest = fmt::format("{}/{}-m0.avro", directory, uuid)};
+}
+
+iceberg::SnapshotChanges CountChanges(const std::vector<iceberg::DataFile>& files) {
+  iceberg::SnapshotChanges changes;
+  for (const iceberg::DataFile& file : files) {
+    ++changes.added_data_files;
+    changes.added_records += file.record_count;
+    changes.added_files_size += file.file_size_in_bytes;
+  }
+  return changes;
+}
+
+Status CheckTable(const iceberg::TableMetadata& metadata) {
+  if (metadata.format_version != kFormatVersion) {
+    return Unimplemented(
+        fmt::format("the table has format version {}; lake appends to version {} only",
+                    metadata.format_version, kFormatVersion));
+  }
+  if (!metadata.default_spec().is_unpartitioned()) {
+    return Unimplemented("the table is partitioned; lake appends to unpartitioned tables only");
+  }
+  return {};
+}
+
+// Checks what a file's statistics give away of its columns.
+Status CheckColumns(const iceberg::Schema& schema, const iceberg::DataFile& file) {
+  for (const auto& [id, nulls] : file.null_value_counts) {
+    const iceberg::NestedField* field = schema.FindField(id);
+    if (field == nullptr) {
+      return InvalidArgument(fmt::format(
+          "it has a column with field id {}, which the table has not", std::to_underlying(id)));
+    }
+    if (field->required && nulls > 0) {
+      return InvalidArgument(
+          fmt::format("column {} is required, and {} of its values are null", field->name, nulls));
+    }
+  }
+  for (const auto& [id, bytes] : file.column_sizes) {
+    if (schema.FindField(id) == nullptr) {
+      return InvalidArgument(fmt::format(
+          "it has a column with field id {}, which the table has not", std::to_underlying(id)));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+IcebergEngine::IcebergEngine(objstore::ObjectStore& objects, const Clock& clock, Random& random,
+                             Options options)
+    : objects_(objects),
+      random_(random),
+      reader_(objects, clock),
+      cache_(options.cache_bytes_max) {}
+
+Status IcebergEngine::Create(const CreatePlan& plan, Deadline deadline) {
+  LAKE_TRY(const iceberg::TableMetadata metadata,
+           iceberg::NewTableMetadata({.table_uuid = plan.incarnation,
+                                      .location = plan.location,
+                                      .schema = plan.schema,
+                                      .properties = plan.properties,
+                                      .format_version = kFormatVersion,
+                                      .now = plan.now}));
+  return PutMetadata(plan.planned_location, metadata, deadline);
+}
+
+Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
+                                  const std::vector<iceberg::DataFile>& files, Deadline deadline) {
+  LAKE_TRY_VOID(CheckTable(metadata));
+  const std::string prefix = metadata.location + (metadata.location.ends_with('/') ? "" : "/");
+  std::set<std::string_view> paths;
+  for (const iceberg::DataFile& file : files) {
+    const auto refuse = [&](std::string_view why) {
+      return InvalidArgument(fmt::format("data file {}: {}", file.file_path, why));
+    };
+    if (file.content != iceberg::FileContent::kData ||
+        file.file_format != iceberg::FileFormat::kParquet) {
+      return refuse("not a Parquet data file");
+    }
+    if (file.record_count <= 0) {
+      return refuse("it claims to hold no rows");
+    }
+    if (!file.partition.empty()) {
+      return refuse("it belongs to a partition, and the table has none");
+    }
+    LAKE_TRY_VOID(
+        WithContext(CheckColumns(metadata.current_schema(), file), "data file " + file.file_path));
+    if (!file.file_path.starts_with(prefix)) {
+      return refuse(fmt::format("it is not under the table's location {}", metadata.location));
+    }
+    if (!paths.insert(file.file_path).second) {
+      return refuse("it is listed twice");
+    }
+    const Result<objstore::ObjectInfo> info = objects_.Stat(file.file_path, deadline);
+    if (!info.has_value() && info.error().code() == ErrorCode::kNotFound) {
+      return refuse("it does not exist");
+    }
+    if (!info.has_value()) {
+      return std::unexpected(info.error().With("data file " + file.file_path));
+    }
+    if (info->size != static_cast<std::uint64_t>(file.file_size_in_bytes)) {
+      return refuse(fmt::format("it has {} bytes, not {}", info->size, file.file_size_in_bytes));
+    }
+  }
+  return {};
+}
+
+Status IcebergEngine::Append(const AppendPlan& plan, Deadline deadline) {
+  LAKE_CHECK(plan.base != nullptr && !plan.files.empty(), "an append has a base and files");
+  LAKE_TRY_VOID(CheckTable(*plan.base));
+  const std::optional<AttemptFiles> names = FilesOf(plan.planned_location, plan.snapshot_id);
+  LAKE_CHECK(names.has_value(), "a planned location has the form that names the attempt's files");
+
+  iceberg::ManifestList list{.format_version = kFormatVersion,
+                             .snapshot_id = plan.snapshot_id,
+                             .parent_snapshot_id = plan.base->current_snapshot_id,
+                             .sequence_number = iceberg::NextSequenceNumber(*plan.base)};
+  LAKE_TRY(iceberg::ManifestFile added, WriteManifest(plan, names->manifest, deadline));
+  list.manifests.push_back(std::move(added));
+  const iceberg::Snapshot* parent = plan.base->current_snapshot();
+  if (parent != nullptr) {
+    LAKE_TRY(const std::vector<iceberg::ManifestFile> existing,
+             reader_.ListManifests(*plan.base, *parent, deadline));
+    list.manifests.insert(list.manifests.end(), existing.begin(), existing.end());
+  }
+  LAKE_TRY_VOID(iceberg::AssignInherited(list));
+  LAKE_TRY(const std::string bytes,
+           iceberg::WriteManifestList(list, iceberg::AvroCodec::kDeflate, random_));
+  LAKE_TRY_VOID(objects_.PutIfAbsent(names->manifest_list, bytes, deadline));
+
+  iceberg::Snapshot snapshot{.snapshot_id = plan.snapshot_id,
+                             .manifest_list = names->manifest_list};
+  snapshot.summary = iceberg::MakeSummary(iceberg::SnapshotOperation::kAppend,
+                                          CountChanges(plan.files), parent, plan.summary);
+  LAKE_TRY(const iceberg::TableMetadata next,
+           iceberg::AppendSnapshot(*plan.base, std::move(snapshot),
+                                   {.now = plan.now, .base_location = plan.base_location}));
+  return PutMetadata(plan.planned_location, next, deadline);
+}
+
+Result<iceberg::ManifestFile> IcebergEngine::WriteManifest(const AppendPlan& plan,
+                                                           const std::string& path,
+                                                           Deadline deadline) {
+  LAKE_TRY(iceberg::ManifestWriter writer,
+           iceberg::ManifestWriter::Make({.format_version = kFormatVersion,
+                                          .manifest_path = path,
+                                          .schema = plan.base->current_schema(),
+                                          .partition_spec = plan.base->default_spec(),
+                                          .snapshot_id = plan.snapshot_id},
+                                         random_));
+  for (const iceberg::DataFile& file : plan.files) {
+    // The sequence numbers are inherited from the manifest list.
+    LAKE_TRY_VOID(writer.Append({.status = iceberg::ManifestEntryStatus::kAdded,
+                                 .snapshot_id = plan.snapshot_id,
+                                 .data_file = file}));
+  }
+  LAKE_TRY(iceberg::ManifestWriter::Finished finished, writer.Finish());
+  LAKE_TRY_VOID(objects_.PutIfAbsent(path, finished.file, deadline));
+  return std::move(finished.manifest);
+}
+
+Status IcebergEngine::PutMetadata(std::string_view planned_location,
+                                  const iceberg::TableMetadata& metadata, Deadline deadline) {
+  LAKE_TRY(const std::string bytes, iceberg::WriteTableMetadata(metadata));
+  LAKE_TRY_VOID(objects_.PutIfAbsent(planned_location, bytes, deadline));
+  cache_.Insert(planned_location, std::make_shared<const iceberg::TableMetadata>(metadata),
+                bytes.size());
+  return {};
+}
+
+Result<PlannedState> IcebergEngine::Reconcile(std::string_view planned_location,
+                                              const Uuid& incarnation, Deadline deadline) {
+  // From the store, not from the cache: whether the file is there is the question.
+  const Result<MetadataPtr> metadata = Fetch(planned_location, deadline);
+  if (!metadata.has_value()) {
+    switch (metadata.error().code()) {
+      case ErrorCode::kNotFound:
+      case ErrorCode::kCorruption:
+        return PlannedState::kAbsent;
+      default:
+        return std::unexpected(metadata.error());
+    }
+  }
+  return (*metadata)->table_uuid == incarnation ? PlannedState::kComplete : PlannedState::kAbsent;
+}
+
+Result<MetadataPtr> IcebergEngine::Load(std::string_view metadata_location, Deadline deadline) {
+  if (MetadataPtr cached = cache_.Find(metadata_location); cached != nullptr) {
+    return cached;
+  }
+  return Fetch(metadata_location, deadline);
+}
+
+Result<MetadataPtr> IcebergEngine::Fetch(std::string_view metadata_location, Deadline deadline) {
+  const std::string what = fmt::format("metadata file {}", metadata_location);
+  LAKE_TRY(const std::string bytes,
+           WithContext(objects_.Get(metadata_location, iceberg::kTableMetadataBytesMax, deadline),
+                       what));
+  Result<iceberg::TableMetadata> parsed = iceberg::ParseTableMetadata(bytes);
+  if (!parsed.has_value()) {
+    const ErrorCode code = parsed.error().code() == ErrorCode::kInvalidArgument
+                               ? ErrorCode::kCorruption
+                               : parsed.error().code();
+    return std::unexpected(Error(code, parsed.error().message()).With(what));
+  }
+  auto metadata = std::make_shared<const iceberg::TableMetadata>(*std::move(parsed));
+  cache_.Insert(metadata_location, metadata, bytes.size());
+  return metadata;
+}
+
+Status IcebergEngine::RemoveAttempt(std::string_view planned_location,
+                                    iceberg::SnapshotId snapshot_id, Deadline deadline) {
+  std::vector<std::string> paths = {std::string(planned_location)};
+  if (std::optional<AttemptFiles> files = FilesOf(planned_location, snapshot_id);
+      files.has_value()) {
+    paths.push_back(std::move(files->manifest_list));
+    paths.push_back(std::move(files->manifest));
+  }
+  return objects_.Delete(paths, deadline);
+}
+
+}  // namespace lake::engine

@@ -1,0 +1,188 @@
+#include "lake/metasrv/metasrv.h"
+
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "lake/base/log.h"
+#include "lake/base/mutex.h"
+#include "lake/base/thread_annotations.h"
+#include "lake/catalog/keyspace.h"
+#include "lake/lease/records.h"
+
+namespace lake::metasrv {
+namespace {
+
+// A change and whoever waits for it.
+struct Ticket {
+  Mutex mutex;
+  CondVar ended;
+  bool begun GUARDED_BY(mutex) = false;
+  bool abandoned GUARDED_BY(mutex) = false;
+  std::optional<Result<TableResult>> result GUARDED_BY(mutex);
+};
+
+}  // namespace
+
+Metasrv::Metasrv(Deps deps, Options options)
+    : deps_(deps),
+      options_(std::move(options)),
+      reader_(deps_.store, deps_.clock, options_.store_timeout),
+      operations_(deps_.store, reader_, deps_.clock, options_.store_timeout),
+      settler_({.reader = reader_,
+                .operations = operations_,
+                .engine = deps_.engine,
+                .clock = deps_.clock,
+                .random = deps_.random},
+               options_.engine_timeout),
+      versions_({.reader = reader_,
+                 .operations = operations_,
+                 .settler = settler_,
+                 .engine = deps_.engine,
+                 .clock = deps_.clock},
+                options_.session, options_.engine_timeout),
+      workers_({.name = "metasrv", .threads = options_.workers}),
+      queue_(workers_, options_.waiting_max) {}
+
+Metasrv::~Metasrv() {
+  Stop();
+}
+
+void Metasrv::Stop() {
+  workers_.Stop();
+}
+
+Status Metasrv::Recover(Deadline deadline) {
+  LAKE_TRY(const lease::Epoch epoch, deps_.store.CurrentEpoch());
+  LAKE_TRY_VOID(settler_.EnsureScanned(epoch, deps_.clock, deadline));
+  for (const Uuid& table : settler_.UnsettledTables()) {
+    LAKE_TRY_VOID(queue_.Submit(table.ToString(), [this, table, epoch] {
+      if (const auto settled = settler_.SettleTable(table, epoch); !settled.has_value()) {
+        Log(LogLevel::kWarning,
+            fmt::format("recovery of table {}: {}", table.ToString(), settled.error().message()));
+      }
+    }));
+  }
+  return {};
+}
+
+Result<Change> Metasrv::Begin(RequestStatement statement, const CallOptions& options) {
+  LAKE_TRY(Change change, operations_.Begin(std::move(statement), options));
+  LAKE_TRY_VOID(settler_.EnsureScanned(change.epoch, deps_.clock, options.deadline));
+  return change;
+}
+
+Result<TableResult> Metasrv::RunInTurn(const std::string& key, Deadline deadline,
+                                       std::function<Result<TableResult>()> work) {
+  const auto ticket = std::make_shared<Ticket>();
+  LAKE_TRY_VOID(queue_.Submit(key, [ticket, work = std::move(work)] {
+    {
+      const MutexLock lock(ticket->mutex);
+      if (ticket->abandoned) {
+        return;
+      }
+      ticket->begun = true;
+    }
+    Result<TableResult> result = work();
+    const MutexLock lock(ticket->mutex);
+    ticket->result = std::move(result);
+    ticket->ended.NotifyAll();
+  }));
+  const MutexLock lock(ticket->mutex);
+  while (!ticket->result.has_value()) {
+    if (deps_.clock.Now() >= deadline) {
+      if (!ticket->begun) {
+        ticket->abandoned = true;
+        return DeadlineExceeded(
+            "the time was over before the table's earlier changes had ended; nothing was done");
+      }
+      return OutcomeUnknown(
+          "the time was over while it was being done; repeat it with the same operation id");
+    }
+    deps_.clock.WaitUntil(ticket->ended, ticket->mutex, deadline);
+  }
+  return *std::move(ticket->result);
+}
+
+Result<std::optional<TableResult>> Metasrv::FindEarlier(
+    const Change& change, const std::optional<catalog::TableName>& table) {
+  LAKE_TRY(std::optional<TableResult> earlier, operations_.Replay(change, table));
+  if (earlier.has_value()) {
+    return earlier;
+  }
+  LAKE_TRY(const std::optional<catalog::PendingOperation> pending, reader_.ReadPending(change.id));
+  if (!pending.has_value()) {
+    return std::nullopt;
+  }
+  if (pending->record.digest != change.digest || pending->record.kind != change.statement.kind) {
+    return InvalidArgument(
+        fmt::format("operation id {} is in use by another request ({} {}); use a new id",
+                    change.id.ToString(), catalog::OperationKindName(pending->record.kind),
+                    pending->record.tables.front().name.ToString()));
+  }
+  LAKE_TRY_VOID(settler_.SettleOperation(change.id, change.epoch));
+  return operations_.Replay(change, table);
+}
+
+std::string Metasrv::PlanLocation(const std::string& table_location, std::uint64_t version,
+                                  lease::Epoch epoch) {
+  // The epoch and a fresh UUID in the name: no two attempts, of whatever leader, ever write the same file.
+  return fmt::format("{}/metadata/{:05}-{}-{}.metadata.json", table_location, version,
+                     epoch.value(), Uuid::Random4(deps_.random).ToString());
+}
+
+Result<OperationView> Metasrv::FindOperation(const Uuid& operation, Deadline /*deadline*/) {
+  if (operation.version() != 7) {
+    return InvalidArgument(
+        fmt::format("operation id {}: not a version 7 UUID", operation.ToString()));
+  }
+  OperationView view{.id = operation};
+  LAKE_TRY(RecordReader::Outcome outcome, reader_.ReadOutcome(operation, std::nullopt));
+  if (outcome.operation.has_value()) {
+    view.finished = std::move(outcome.operation);
+    return view;
+  }
+  LAKE_TRY(std::optional<catalog::PendingOperation> pending, reader_.ReadPending(operation));
+  if (!pending.has_value()) {
+    return NotFound(fmt::format("operation {}: there is no record of it", operation.ToString()));
+  }
+  view.pending = std::move(pending->record);
+  return view;
+}
+
+Result<ServiceStatus> Metasrv::GetStatus(Deadline deadline) {
+  ServiceStatus status;
+  LAKE_TRY(const std::optional<std::string> term_bytes,
+           reader_.ReadBytes(std::string(lease::kTermKey)));
+  if (term_bytes.has_value()) {
+    LAKE_TRY(const lease::TermRecord term, lease::DecodeTerm(*term_bytes));
+    status.has_term = true;
+    status.epoch = term.epoch.value();
+    status.leader_node = term.node;
+    status.leader_session = term.session;
+    status.released = term.state == lease::TermRecord::State::kReleased;
+  }
+  status.leading = deps_.store.CurrentEpoch().has_value();
+  LAKE_TRY_VOID(reader_.ForEach(
+      std::string(catalog::kPendingPrefix), deadline, [&](const metastore::Entry& entry) -> Status {
+        if (status.pending.size() >= kStatusPendingMax) {
+          return {};
+        }
+        LAKE_TRY(const Uuid id, catalog::ParsePendingKey(entry.key));
+        LAKE_TRY(catalog::PendingRecord record, catalog::DecodePendingRecord(entry.value));
+        status.pending.push_back({.id = id, .pending = std::move(record)});
+        return {};
+      }));
+  const auto count = [&](std::string_view prefix, std::uint64_t& total) {
+    return reader_.ForEach(std::string(prefix), deadline, [&](const metastore::Entry&) -> Status {
+      ++total;
+      return {};
+    });
+  };
+  LAKE_TRY_VOID(count(catalog::kNamespacePrefix, status.namespaces));
+  LAKE_TRY_VOID(count(catalog::kTablePrefix, status.tables));
+  return status;
+}
+
+}  // namespace lake::metasrv

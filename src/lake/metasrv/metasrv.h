@@ -1,0 +1,136 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lake/base/clock.h"
+#include "lake/base/random.h"
+#include "lake/base/result.h"
+#include "lake/base/task_group.h"
+#include "lake/base/time.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/names.h"
+#include "lake/engine/table_engine.h"
+#include "lake/lease/epoch.h"
+#include "lake/lease/fenced_store.h"
+#include "lake/metasrv/operations.h"
+#include "lake/metasrv/record_reader.h"
+#include "lake/metasrv/service.h"
+#include "lake/metasrv/settler.h"
+#include "lake/metasrv/table_queue.h"
+#include "lake/metasrv/version_maker.h"
+
+namespace lake::metasrv {
+
+// The control plane in the process that leads, or wants to.
+//
+// Every change is an operation: reserve, engine commit, publish (docs/internals/operations.md). All publications go through one
+// FencedStore, so that none of them takes effect after another process has won the lease. A change of a table runs in an owned task:
+// whoever waits for it may go away without stopping it between engine commit and publication. The changes of one table run one
+// after another; different tables run in parallel.
+//
+// What an earlier leader left half done is settled before anything else happens to its table.
+//
+// Thread-safe. What it is given must outlive it.
+class Metasrv final : public MetaService {
+ public:
+  struct Deps {
+    lease::FencedStore& store;
+    engine::TableEngine& engine;
+    Clock& clock;
+    Random& random;
+  };
+
+  struct Options {
+    Uuid session;           // Of this process; written into reservations.
+    std::string warehouse;  // New tables go to <warehouse>/<incarnation>. No trailing slash.
+    std::size_t workers = 4;
+    std::size_t waiting_max = 1000;                       // Changes of one table that may wait.
+    Duration store_timeout = std::chrono::seconds(10);    // Of one call to the MetaStore.
+    Duration engine_timeout = std::chrono::seconds(120);  // Of one engine commit.
+  };
+
+  Metasrv(Deps deps, Options options);
+  // Stops.
+  ~Metasrv() override;
+  Metasrv(const Metasrv&) = delete;
+  Metasrv& operator=(const Metasrv&) = delete;
+
+  // Takes no more changes of tables and returns when those already begun have ended. Idempotent.
+  void Stop();
+
+  // Finds what earlier leaders left pending and begins to settle it, each table in its own turn; to be called when a term was won.
+  // Changes do not depend on it: they settle their own table first. What cannot be settled now is logged, holds up only its own
+  // table, and is tried again with the table's next change. kNotLeader: there is no authority. kUnavailable: the store failed.
+  Status Recover(Deadline deadline);
+
+  Status CreateNamespace(const CreateNamespaceRequest& request,
+                         const CallOptions& options) override;
+  Status DropNamespace(const catalog::Namespace& ns, const CallOptions& options) override;
+  Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
+                                                 Deadline deadline) override;
+  Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
+                                                         Deadline deadline) override;
+  Result<TableResult> CreateTable(const CreateTableRequest& request,
+                                  const CallOptions& options) override;
+  Result<TableResult> RegisterTable(const RegisterTableRequest& request,
+                                    const CallOptions& options) override;
+  Result<TableResult> DropTable(const DropTableRequest& request,
+                                const CallOptions& options) override;
+  Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) override;
+  Result<std::optional<TableResult>> FindAppend(const AppendRequest& request,
+                                                const CallOptions& options) override;
+  Result<LoadedTable> LoadTable(const catalog::TableName& name, Deadline deadline) override;
+  Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns,
+                                                     Deadline deadline) override;
+  Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) override;
+  Result<ServiceStatus> GetStatus(Deadline deadline) override;
+
+ private:
+  // Admits a change under the present epoch, whose leftovers are known.
+  Result<Change> Begin(RequestStatement statement, const CallOptions& options);
+  // Runs `work` in its turn of `key` and waits for it until the caller's deadline.
+  Result<TableResult> RunInTurn(const std::string& key, Deadline deadline,
+                                std::function<Result<TableResult>()> work);
+  // Returns the earlier outcome of a change, after settling it if it is pending.
+  Result<std::optional<TableResult>> FindEarlier(const Change& change,
+                                                 const std::optional<catalog::TableName>& table);
+  std::string PlanLocation(const std::string& table_location, std::uint64_t version,
+                           lease::Epoch epoch);
+
+  // namespaces.cc. Each is one publication, tried again while what it read keeps changing.
+  Result<TableResult> TryCreateNamespace(const CreateNamespaceRequest& request,
+                                         const Change& change, bool& again);
+  Result<TableResult> TryDropNamespace(const catalog::Namespace& ns, const Change& change,
+                                       bool& again);
+  Result<bool> IsEmpty(const catalog::Namespace& ns);
+
+  // tables.cc and append.cc. Each runs in the table's turn.
+  Result<TableResult> CreateInTurn(const CreateTableRequest& request, const Change& change);
+  Result<TableResult> RegisterInTurn(const RegisterTableRequest& request, const Change& change);
+  Result<TableResult> DropInTurn(const catalog::TableName& name, const Uuid& incarnation,
+                                 const Change& change);
+  Result<TableResult> AppendInTurn(const AppendRequest& request, const Change& change);
+  Result<TableResult> RecordEmptyAppend(const AppendRequest& request, const Change& change);
+  Result<engine::MetadataPtr> LoadMetadata(const catalog::TableName& name,
+                                           const catalog::Registration& registration,
+                                           Deadline deadline);
+  Status CheckNameIsFree(const catalog::TableName& name);
+  Status CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
+                             Deadline deadline);
+
+  const Deps deps_;
+  const Options options_;
+  const RecordReader reader_;
+  const Operations operations_;
+  Settler settler_;
+  const VersionMaker versions_;
+  TaskGroup workers_;
+  TableQueue queue_;
+};
+
+}  // namespace lake::metasrv

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lake/base/clock.h"
+#include "lake/base/result.h"
+#include "lake/base/time.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/names.h"
+#include "lake/catalog/publications.h"
+#include "lake/catalog/records.h"
+#include "lake/lease/fenced_store.h"
+#include "lake/metastore/metastore.h"
+
+namespace lake::metasrv {
+
+// Reads the catalog's records with the bytes that later transactions will expect. Besides what a method says, each returns
+// kUnavailable when the store failed (retry) and kCorruption or kUnimplemented when the record does not decode; the message
+// names the thing. Blocks on the store, each call for at most `timeout`. Thread-safe.
+class RecordReader {
+ public:
+  RecordReader(lease::FencedStore& store, const Clock& clock, Duration timeout)
+      : store_(store), clock_(clock), timeout_(timeout) {}
+
+  // Each returns nothing when there is no such record. kInvalidArgument: the name breaks the rules.
+  Result<std::optional<std::string>> ReadBytes(const std::string& key) const;
+  Result<std::optional<catalog::Stored<catalog::NamespaceRecord>>> ReadNamespace(
+      const catalog::Namespace& ns) const;
+  Result<std::optional<catalog::Stored<catalog::Registration>>> ReadRegistration(
+      const catalog::TableName& name) const;
+  Result<std::optional<catalog::PendingOperation>> ReadPending(const Uuid& operation) const;
+
+  // How an operation ended, and the registration of the table it named, both as of one instant. A success is visible exactly when
+  // both agree.
+  struct Outcome {
+    std::optional<catalog::OperationRecord> operation;
+    std::optional<catalog::Registration> registration;
+  };
+
+  Result<Outcome> ReadOutcome(const Uuid& operation,
+                              const std::optional<catalog::TableName>& table) const;
+
+  // Returns those of `operations` that are pending, as of one instant.
+  Result<std::vector<catalog::PendingOperation>> ReadGroup(
+      const std::vector<Uuid>& operations) const;
+
+  // Calls `visit` with every entry under `prefix`, in key order, until one call fails or `deadline` passes (kDeadlineExceeded).
+  Status ForEach(const std::string& prefix, Deadline deadline,
+                 const std::function<Status(const metastore::Entry&)>& visit) const;
+  // Returns whether there is any entry under `prefix`.
+  Result<bool> AnyUnder(const std::string& prefix) const;
+
+ private:
+  Deadline NextDeadline() const { return clock_.Now() + timeout_; }
+
+  lease::FencedStore& store_;
+  const Clock& clock_;
+  const Duration timeout_;
+};
+
+}  // namespace lake::metasrv

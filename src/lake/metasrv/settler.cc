@@ -1,0 +1,235 @@
+#include "lake/metasrv/settler.h"
+
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "lake/base/check.h"
+#include "lake/base/failpoint.h"
+#include "lake/base/log.h"
+#include "lake/catalog/keyspace.h"
+
+namespace lake::metasrv {
+namespace {
+
+using metastore::CommitResult;
+using metastore::Committed;
+using metastore::Rejected;
+
+// How often a settlement starts again because somebody else changed what it had read.
+constexpr int kRounds = 5;
+
+}  // namespace
+
+Status Settler::EnsureScanned(lease::Epoch epoch, Clock& clock, Deadline deadline) {
+  {
+    const MutexLock lock(mutex_);
+    while (scanning_) {
+      if (clock.Now() >= deadline) {
+        return DeadlineExceeded("recovery: the time was over before it had found what is pending");
+      }
+      clock.WaitUntil(scan_ended_, mutex_, deadline);
+    }
+    if (scanned_epoch_ >= epoch) {
+      return {};
+    }
+    scanning_ = true;
+  }
+  const Status scanned = Scan();
+  const MutexLock lock(mutex_);
+  scanning_ = false;
+  if (scanned.has_value()) {
+    scanned_epoch_ = epoch;
+  }
+  scan_ended_.NotifyAll();
+  return scanned;
+}
+
+Status Settler::Scan() {
+  return deps_.reader.ForEach(
+      std::string(catalog::kPendingPrefix), Deadline::max(),
+      [&](const metastore::Entry& entry) -> Status {
+        const Result<Uuid> id = catalog::ParsePendingKey(entry.key);
+        const Result<catalog::PendingRecord> record = catalog::DecodePendingRecord(entry.value);
+        if (!id.has_value() || !record.has_value()) {
+          // It names no table that could be held up for it. Reported, and left for a person.
+          Log(LogLevel::kError,
+              fmt::format("recovery: {}: {}", entry.key,
+                          id.has_value() ? record.error().message() : id.error().message()));
+          return {};
+        }
+        Note({.id = *id, .bytes = entry.value, .record = *record});
+        return {};
+      });
+}
+
+void Settler::Note(const catalog::PendingOperation& operation) {
+  const MutexLock lock(mutex_);
+  for (const catalog::PendingTable& table : operation.record.tables) {
+    unsettled_[table.incarnation].insert(operation.id);
+  }
+}
+
+void Settler::Forget(const std::vector<catalog::PendingOperation>& group) {
+  const MutexLock lock(mutex_);
+  for (const catalog::PendingOperation& operation : group) {
+    for (const catalog::PendingTable& table : operation.record.tables) {
+      const auto found = unsettled_.find(table.incarnation);
+      if (found == unsettled_.end()) {
+        continue;
+      }
+      found->second.erase(operation.id);
+      if (found->second.empty()) {
+        unsettled_.erase(found);
+      }
+    }
+  }
+}
+
+std::vector<Uuid> Settler::UnsettledTables() {
+  const MutexLock lock(mutex_);
+  std::vector<Uuid> tables;
+  tables.reserve(unsettled_.size());
+  for (const auto& [table, operations] : unsettled_) {
+    tables.push_back(table);
+  }
+  return tables;
+}
+
+Result<std::size_t> Settler::SettleTable(const Uuid& incarnation, lease::Epoch epoch) {
+  std::set<Uuid> operations;
+  {
+    const MutexLock lock(mutex_);
+    if (const auto found = unsettled_.find(incarnation); found != unsettled_.end()) {
+      operations = found->second;
+    }
+  }
+  for (const Uuid& operation : operations) {
+    LAKE_TRY_VOID(SettleOperation(operation, epoch));
+    // It may have ended elsewhere, or belong to a group that lists other tables by now.
+    const MutexLock lock(mutex_);
+    if (const auto found = unsettled_.find(incarnation); found != unsettled_.end()) {
+      found->second.erase(operation);
+      if (found->second.empty()) {
+        unsettled_.erase(found);
+      }
+    }
+  }
+  return operations.size();
+}
+
+Status Settler::SettleOperation(const Uuid& operation, lease::Epoch epoch) {
+  LAKE_TRY_VOID(Failpoint("before-settle"));
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(const std::optional<catalog::PendingOperation> pending,
+             deps_.reader.ReadPending(operation));
+    if (!pending.has_value()) {
+      return {};
+    }
+    LAKE_TRY(const bool settled,
+             WithContext(TrySettle(*pending, epoch),
+                         fmt::format("settle operation {}", operation.ToString())));
+    if (settled) {
+      return {};
+    }
+  }
+  return Unavailable(
+      fmt::format("settle operation {}: it keeps changing; retry", operation.ToString()));
+}
+
+Result<bool> Settler::TrySettle(const catalog::PendingOperation& shown, lease::Epoch epoch) {
+  // The members of a group end together, whichever of them was shown.
+  LAKE_TRY(std::vector<catalog::PendingOperation> group,
+           deps_.reader.ReadGroup(shown.record.group));
+  if (group.empty()) {
+    return false;
+  }
+  const bool whole = group.size() == shown.record.group.size();
+  LAKE_TRY(const bool complete, whole ? IsComplete(group) : Result<bool>(false));
+  std::optional<catalog::VersionPublication> publication;
+  if (complete) {
+    LAKE_TRY(publication, Publication(group, epoch));
+  }
+  if (!publication.has_value()) {
+    return TryAbort(group, epoch);
+  }
+  LAKE_TRY(const metastore::Transaction transaction, catalog::Publish(*publication));
+  LAKE_TRY(const CommitResult result, deps_.operations.CommitOutcome(transaction, epoch, shown.id));
+  if (!std::holds_alternative<Committed>(result)) {
+    return false;
+  }
+  Log(LogLevel::kInfo,
+      fmt::format("operation {} was finished for an earlier leader", shown.id.ToString()));
+  Forget(group);
+  return true;
+}
+
+Result<bool> Settler::IsComplete(const std::vector<catalog::PendingOperation>& group) const {
+  for (const catalog::PendingTable& table : group.front().record.tables) {
+    LAKE_TRY(const auto registration, deps_.reader.ReadRegistration(table.name));
+    const bool at_base = table.base.has_value()
+                             ? registration.has_value() && registration->bytes == *table.base
+                             : !registration.has_value();
+    if (!at_base) {
+      return false;
+    }
+    LAKE_TRY(const engine::PlannedState state,
+             deps_.engine.Reconcile(table.planned_location, table.incarnation,
+                                    deps_.clock.Now() + engine_timeout_));
+    if (state != engine::PlannedState::kComplete) {
+      return false;
+    }
+  }
+  return true;
+}
+
+Result<std::optional<catalog::VersionPublication>> Settler::Publication(
+    std::vector<catalog::PendingOperation> group, lease::Epoch epoch) const {
+  LAKE_CHECK(!group.empty(), "a group has a member");
+  catalog::VersionPublication publication{.operations = std::move(group),
+                                          .directory = Uuid::Random4(deps_.random)};
+  std::set<catalog::Namespace> namespaces;
+  for (const catalog::PendingTable& table : publication.operations.front().record.tables) {
+    if (!table.base.has_value()) {
+      namespaces.insert(table.name.ns);
+    }
+  }
+  for (const catalog::Namespace& ns : namespaces) {
+    LAKE_TRY(auto stored, deps_.reader.ReadNamespace(ns));
+    if (!stored.has_value()) {
+      return std::nullopt;
+    }
+    publication.namespaces.emplace_back(ns, std::move(stored->bytes));
+  }
+  for (const catalog::PendingOperation& operation : publication.operations) {
+    publication.outcomes.push_back(deps_.operations.Succeeded(operation, epoch));
+  }
+  return publication;
+}
+
+Result<bool> Settler::TryAbort(const std::vector<catalog::PendingOperation>& group,
+                               lease::Epoch epoch) {
+  const std::string key = catalog::PendingKey(group.front().id);
+  LAKE_TRY(
+      const CommitResult result,
+      deps_.operations.CommitKnown(catalog::Abort(group), epoch, [&](const Rejected& rejected) {
+        const metastore::FailedExpectation* failure = FindFailure(rejected, key);
+        return failure != nullptr && !failure->actual.has_value();
+      }));
+  if (!std::holds_alternative<Committed>(result)) {
+    return false;
+  }
+  Log(LogLevel::kInfo, fmt::format("operation {} was aborted: its leader had not finished it",
+                                   group.front().id.ToString()));
+  for (const catalog::PendingTable& table : group.front().record.tables) {
+    IgnoreError(
+        deps_.engine.RemoveAttempt(table.planned_location, iceberg::SnapshotId{table.snapshot_id},
+                                   deps_.clock.Now() + engine_timeout_),
+        "unreferenced files of an aborted attempt do no harm; orphan removal finds them");
+  }
+  Forget(group);
+  return true;
+}
+
+}  // namespace lake::metasrv

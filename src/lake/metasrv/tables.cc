@@ -1,0 +1,320 @@
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lake/base/hash.h"
+#include "lake/catalog/keyspace.h"
+#include "lake/catalog/publications.h"
+#include "lake/iceberg/schema_json.h"
+#include "lake/metasrv/metasrv.h"
+
+namespace lake::metasrv {
+namespace {
+
+using catalog::OperationKind;
+using metastore::CommitResult;
+using metastore::Rejected;
+
+// How often a publication starts again because what it had read changed.
+constexpr int kRounds = 10;
+
+// The creations of one name run one after another, so that a repeated request finds its own first attempt ended.
+std::string NameTurn(const catalog::TableName& name) {
+  return "name:" + name.ToString();
+}
+
+Error NoSuchTable(const catalog::TableName& name) {
+  return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
+}
+
+// Returns a location in the one form in which two of them can be compared.
+std::string_view Comparable(std::string_view location) {
+  if (location.starts_with("file://")) {
+    location.remove_prefix(std::string_view("file://").size());
+  } else if (location.starts_with("file:")) {
+    location.remove_prefix(std::string_view("file:").size());
+  }
+  while (location.ends_with('/')) {
+    location.remove_suffix(1);
+  }
+  return location;
+}
+
+bool IsWithin(std::string_view inner, std::string_view outer) {
+  return inner == outer || (inner.starts_with(outer) && inner[outer.size()] == '/');
+}
+
+}  // namespace
+
+Result<TableResult> Metasrv::CreateTable(const CreateTableRequest& request,
+                                         const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.name));
+  RequestStatement statement{.kind = OperationKind::kCreateTable,
+                             .names = {request.name.ToString()},
+                             .options = request.properties,
+                             .content = {Sha256Hex(iceberg::WriteSchema(request.schema))}};
+  LAKE_TRY(Change change, Begin(std::move(statement), options));
+  return RunInTurn(
+      NameTurn(request.name), options.deadline,
+      [this, request, change = std::move(change)] { return CreateInTurn(request, change); });
+}
+
+Result<TableResult> Metasrv::CreateInTurn(const CreateTableRequest& request, const Change& change) {
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
+    if (earlier.has_value()) {
+      return *earlier;
+    }
+    if (const Status free = CheckNameIsFree(request.name); !free.has_value()) {
+      return operations_.Fail(change, free.error(), request.name);
+    }
+    const Uuid incarnation = Uuid::Random4(deps_.random);
+    const std::string location = fmt::format("{}/{}", options_.warehouse, incarnation.ToString());
+    const catalog::PendingTable table{.name = request.name,
+                                      .incarnation = incarnation,
+                                      .location = location,
+                                      .planned_location = PlanLocation(location, 1, change.epoch)};
+    const Result<TableResult> made = versions_.Make(change, table, [&](Deadline deadline) {
+      return deps_.engine.Create({.incarnation = incarnation,
+                                  .location = location,
+                                  .planned_location = table.planned_location,
+                                  .schema = request.schema,
+                                  .properties = request.properties,
+                                  .now = deps_.clock.WallNow()},
+                                 deadline);
+    });
+    if (made.has_value()) {
+      return made;
+    }
+    if (made.error().code() != ErrorCode::kConflict) {
+      return operations_.Fail(change, made.error(), request.name);
+    }
+  }
+  return Unavailable(
+      fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
+}
+
+Status Metasrv::CheckNameIsFree(const catalog::TableName& name) {
+  LAKE_TRY(const auto ns, reader_.ReadNamespace(name.ns));
+  if (!ns.has_value()) {
+    return NotFound(fmt::format("namespace {} does not exist", name.ns.ToString()));
+  }
+  LAKE_TRY(const std::string table_key, catalog::TableKey(name));
+  LAKE_TRY(const std::optional<std::string> table, reader_.ReadBytes(table_key));
+  if (table.has_value()) {
+    return AlreadyExists(fmt::format("table {} already exists", name.ToString()));
+  }
+  LAKE_TRY(const std::string view_key, catalog::ViewKey(name));
+  LAKE_TRY(const std::optional<std::string> view, reader_.ReadBytes(view_key));
+  if (view.has_value()) {
+    return AlreadyExists(fmt::format("view {} already exists", name.ToString()));
+  }
+  return {};
+}
+
+Result<TableResult> Metasrv::RegisterTable(const RegisterTableRequest& request,
+                                           const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.name));
+  LAKE_TRY(Change change, Begin({.kind = OperationKind::kRegisterTable,
+                                 .names = {request.name.ToString()},
+                                 .content = {request.metadata_location}},
+                                options));
+  return RunInTurn(
+      NameTurn(request.name), options.deadline,
+      [this, request, change = std::move(change)] { return RegisterInTurn(request, change); });
+}
+
+Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
+                                            const Change& change) {
+  const auto fail = [&](const Error& error) {
+    return operations_.Fail(change, error, request.name);
+  };
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
+    if (earlier.has_value()) {
+      return *earlier;
+    }
+    LAKE_TRY(std::optional<std::string> directory,
+             reader_.ReadBytes(std::string(catalog::kDirectoryKey)));
+    if (const Status free = CheckNameIsFree(request.name); !free.has_value()) {
+      return fail(free.error());
+    }
+    const Deadline deadline = deps_.clock.Now() + options_.engine_timeout;
+    const Result<engine::MetadataPtr> metadata =
+        deps_.engine.Load(request.metadata_location, deadline);
+    if (!metadata.has_value()) {
+      return fail(metadata.error());
+    }
+    if (!(*metadata)->table_uuid.has_value()) {
+      return fail(Error(
+          ErrorCode::kInvalidArgument,
+          fmt::format(
+              "metadata file {}: it has no table UUID, so the table cannot be told from another",
+              request.metadata_location)));
+    }
+    const Uuid incarnation = *(*metadata)->table_uuid;
+    std::string location = (*metadata)->location;
+    while (location.size() > 1 && location.ends_with('/')) {
+      location.pop_back();
+    }
+    if (const Status free = CheckLocationIsFree(location, incarnation, deadline);
+        !free.has_value()) {
+      return fail(free.error());
+    }
+    LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
+    if (!ns.has_value()) {
+      continue;
+    }
+    catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
+    outcome.record.result.metadata_location = request.metadata_location;
+    LAKE_TRY(
+        const metastore::Transaction transaction,
+        catalog::RegisterTable({.name = request.name,
+                                .registration = {.incarnation = incarnation,
+                                                 .location = std::move(location),
+                                                 .metadata_location = request.metadata_location,
+                                                 .version = 1,
+                                                 .last_operation = change.id},
+                                .namespace_bytes = std::move(ns->bytes),
+                                .read_directory = std::move(directory),
+                                .directory = Uuid::Random4(deps_.random),
+                                .outcome = std::move(outcome)}));
+    LAKE_TRY(const CommitResult result,
+             operations_.CommitOutcome(transaction, change.epoch, change.id));
+    if (std::holds_alternative<Rejected>(result)) {
+      continue;
+    }
+    return TableResult{.incarnation = incarnation,
+                       .metadata_location = request.metadata_location,
+                       .epoch = change.epoch.value()};
+  }
+  return Unavailable(
+      fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
+}
+
+Status Metasrv::CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
+                                    Deadline deadline) {
+  const std::string_view wanted = Comparable(location);
+  return reader_.ForEach(
+      std::string(catalog::kTablePrefix), deadline, [&](const metastore::Entry& entry) -> Status {
+        const Result<catalog::Registration> other = catalog::DecodeRegistration(entry.value);
+        if (!other.has_value()) {
+          return Corruption(fmt::format("{}: it cannot be seen whether its location is {}: {}",
+                                        entry.key, location, other.error().message()));
+        }
+        const std::string_view taken = Comparable(other->location);
+        if (other->incarnation == incarnation || IsWithin(wanted, taken) ||
+            IsWithin(taken, wanted)) {
+          LAKE_TRY(const catalog::TableName name, catalog::ParseTableKey(entry.key));
+          return AlreadyExists(
+              fmt::format("location {} belongs to table {}; two tables cannot share files",
+                          location, name.ToString()));
+        }
+        return {};
+      });
+}
+
+Result<TableResult> Metasrv::DropTable(const DropTableRequest& request,
+                                       const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.name));
+  if (request.purge) {
+    return Unimplemented(
+        fmt::format("table {}: dropping with purge is not supported yet, and nothing was touched; "
+                    "drop without purge keeps the files",
+                    request.name.ToString()));
+  }
+  LAKE_TRY(Change change, Begin({.kind = OperationKind::kDropTable,
+                                 .names = {request.name.ToString()},
+                                 .options = {{"purge", "false"}}},
+                                options));
+  LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
+  if (earlier.has_value()) {
+    return *earlier;
+  }
+  LAKE_TRY(const auto registration, reader_.ReadRegistration(request.name));
+  if (!registration.has_value()) {
+    return operations_.Fail(change, NoSuchTable(request.name), request.name);
+  }
+  const Uuid incarnation = registration->record.incarnation;
+  return RunInTurn(incarnation.ToString(), options.deadline,
+                   [this, name = request.name, incarnation, change = std::move(change)] {
+                     return DropInTurn(name, incarnation, change);
+                   });
+}
+
+Result<TableResult> Metasrv::DropInTurn(const catalog::TableName& name, const Uuid& incarnation,
+                                        const Change& change) {
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, name));
+    if (earlier.has_value()) {
+      return *earlier;
+    }
+    LAKE_TRY_VOID(settler_.SettleTable(incarnation, change.epoch));
+    LAKE_TRY(const auto registration, reader_.ReadRegistration(name));
+    if (!registration.has_value() || registration->record.incarnation != incarnation) {
+      return operations_.Fail(change, NoSuchTable(name), name);
+    }
+    LAKE_TRY(const metastore::Transaction transaction,
+             catalog::DropTable({.name = name,
+                                 .registration_bytes = registration->bytes,
+                                 .incarnation = incarnation,
+                                 .tombstone = {.name = name,
+                                               .registration = registration->bytes,
+                                               .dropped = deps_.clock.WallNow()},
+                                 .directory = Uuid::Random4(deps_.random),
+                                 .outcome = operations_.Succeeded(change, {incarnation})}));
+    LAKE_TRY(const CommitResult result,
+             operations_.CommitOutcome(transaction, change.epoch, change.id));
+    if (!std::holds_alternative<Rejected>(result)) {
+      return TableResult{.incarnation = incarnation, .epoch = change.epoch.value()};
+    }
+  }
+  return Unavailable(fmt::format("table {}: it keeps changing; retry", name.ToString()));
+}
+
+Result<LoadedTable> Metasrv::LoadTable(const catalog::TableName& name, Deadline deadline) {
+  LAKE_TRY(auto stored, reader_.ReadRegistration(name));
+  if (!stored.has_value()) {
+    return std::unexpected(NoSuchTable(name));
+  }
+  LAKE_TRY(engine::MetadataPtr metadata, LoadMetadata(name, stored->record, deadline));
+  return LoadedTable{
+      .name = name, .registration = std::move(stored->record), .metadata = std::move(metadata)};
+}
+
+Result<engine::MetadataPtr> Metasrv::LoadMetadata(const catalog::TableName& name,
+                                                  const catalog::Registration& registration,
+                                                  Deadline deadline) {
+  Result<engine::MetadataPtr> metadata =
+      deps_.engine.Load(registration.metadata_location, deadline);
+  if (metadata.has_value()) {
+    return metadata;
+  }
+  // The registration says that the file exists (invariant I4): without it the table is damaged, not absent.
+  const ErrorCode code = metadata.error().code() == ErrorCode::kNotFound ? ErrorCode::kCorruption
+                                                                         : metadata.error().code();
+  return std::unexpected(Error(code, metadata.error().message()).With("table " + name.ToString()));
+}
+
+Result<std::vector<catalog::TableName>> Metasrv::ListTables(const catalog::Namespace& ns,
+                                                            Deadline deadline) {
+  LAKE_TRY_VOID(LoadNamespace(ns, deadline));
+  LAKE_TRY(const std::string prefix, catalog::TablesPrefix(ns));
+  std::vector<catalog::TableName> tables;
+  LAKE_TRY_VOID(reader_.ForEach(prefix, deadline, [&](const metastore::Entry& entry) -> Status {
+    LAKE_TRY(catalog::TableName name, catalog::ParseTableKey(entry.key));
+    tables.push_back(std::move(name));
+    return {};
+  }));
+  std::ranges::sort(tables);
+  return tables;
+}
+
+}  // namespace lake::metasrv

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "lake/base/clock.h"
+#include "lake/base/result.h"
+#include "lake/base/time.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/publications.h"
+#include "lake/engine/table_engine.h"
+#include "lake/metasrv/operations.h"
+#include "lake/metasrv/record_reader.h"
+#include "lake/metasrv/service.h"
+#include "lake/metasrv/settler.h"
+
+namespace lake::metasrv {
+
+// Makes a new version of a table in three steps: reserve, engine commit, publish.
+//
+//   reserve        writes pending/<id>, which fixes the base and the planned metadata file. From here on a successor can finish the
+//                  operation or end it.
+//   engine commit  writes the files. Nothing is visible.
+//   publish        moves the registration from the base to the new version, ends the reservation and records the outcome, all in
+//                  one fenced transaction.
+//
+// A failure is called certain only while the reservation was never written or once it is confirmed gone; in every other case the
+// answer is kOutcomeUnknown, all files stay, and the settler decides later. Thread-safe; one call at a time for one table.
+class VersionMaker {
+ public:
+  struct Deps {
+    const RecordReader& reader;
+    const Operations& operations;
+    Settler& settler;
+    engine::TableEngine& engine;
+    const Clock& clock;
+  };
+
+  VersionMaker(Deps deps, const Uuid& session, Duration engine_timeout)
+      : deps_(deps), session_(session), engine_timeout_(engine_timeout) {}
+
+  // Makes the version that `engine_commit` writes to `table.planned_location`, on the base that `table` holds.
+  //   kConflict      the base is no longer current, or the namespace of a new table changed; nothing is visible, and the
+  //                  reservation is gone: read again and decide anew.
+  //   kOutcomeUnknown, kUnavailable, kNotLeader, and what engine_commit returns, as in MetaService.
+  Result<TableResult> Make(const Change& change, const catalog::PendingTable& table,
+                           const std::function<Status(Deadline)>& engine_commit) const;
+
+ private:
+  Result<TableResult> Publish(const Change& change,
+                              const catalog::PendingOperation& operation) const;
+  Result<TableResult> GiveUp(const Change& change, const catalog::PendingOperation& operation,
+                             const Error& error) const;
+  Error Unknown(const catalog::PendingOperation& operation, const Error& error) const;
+
+  const Deps deps_;
+  const Uuid session_;
+  const Duration engine_timeout_;
+};
+
+}  // namespace lake::metasrv
