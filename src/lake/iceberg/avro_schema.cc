@@ -263,6 +263,8 @@ class AvroSchemaParser {
     }
     node.precision = Int32Attribute(object, "precision");
     node.scale = Int32Attribute(object, "scale");
+    const bj::value* adjust = object.if_contains("adjust-to-utc");
+    node.adjust_to_utc = adjust != nullptr && adjust->is_bool() && adjust->get_bool();
     node.element_id = Int32Attribute(object, "element-id");
     node.key_id = Int32Attribute(object, "key-id");
     node.value_id = Int32Attribute(object, "value-id");

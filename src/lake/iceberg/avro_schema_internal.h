@@ -53,6 +53,7 @@ struct AvroNode {
   std::string logical_type;
   std::optional<std::int32_t> precision;
   std::optional<std::int32_t> scale;
+  bool adjust_to_utc = false;  // Of a timestamp.
   std::optional<std::int32_t> element_id;
   std::optional<std::int32_t> key_id;
   std::optional<std::int32_t> value_id;

@@ -38,7 +38,7 @@ Result<FileFormat> ParseFileFormat(std::string_view name) {
       return format;
     }
   }
-  return Unimplemented(
+  return InvalidArgument(
       fmt::format("file format '{}' is not one of avro, orc, parquet and puffin", name));
 }
 

@@ -21,7 +21,7 @@ enum class FileFormat { kAvro, kOrc, kParquet, kPuffin };
 // Returns the name of a file format as it is stored, e.g. "PARQUET".
 std::string_view FileFormatName(FileFormat format);
 
-// Parses a file format's name, in any case. kUnimplemented for a name Lake does not know.
+// Parses a file format's name, in any case. kInvalidArgument for any other name.
 Result<FileFormat> ParseFileFormat(std::string_view name);
 
 // What a file tracked by a manifest contains.

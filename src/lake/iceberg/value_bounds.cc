@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 namespace lake::iceberg {
 namespace {
 
+constexpr std::uint64_t kHighBits = 0x8080'8080'8080'8080;
 constexpr char32_t kCodePointMax = 0x10FFFF;
 constexpr char32_t kSurrogateFirst = 0xD800;
 constexpr char32_t kSurrogateLast = 0xDFFF;
@@ -155,7 +157,7 @@ Result<std::optional<std::string>> LowerBound(const Type& type, const Value& min
     return std::nullopt;
   }
   LAKE_TRY(std::string bytes, EncodeValue(type, WithZero(min, -0.0)));
-  if (type.kind() == TypeKind::kString && !CountCodePoints(bytes).has_value()) {
+  if (type.kind() == TypeKind::kString && !IsUtf8(bytes)) {
     return std::nullopt;
   }
   if (mode.kind == MetricsMode::Kind::kFull) {
@@ -178,7 +180,7 @@ Result<std::optional<std::string>> UpperBound(const Type& type, const Value& max
     return std::nullopt;
   }
   LAKE_TRY(std::string bytes, EncodeValue(type, WithZero(max, 0.0)));
-  if (type.kind() == TypeKind::kString && !CountCodePoints(bytes).has_value()) {
+  if (type.kind() == TypeKind::kString && !IsUtf8(bytes)) {
     return std::nullopt;
   }
   if (mode.kind == MetricsMode::Kind::kFull) {
@@ -195,17 +197,24 @@ Result<std::optional<std::string>> UpperBound(const Type& type, const Value& max
   }
 }
 
-std::optional<std::size_t> CountCodePoints(std::string_view text) {
-  std::size_t count = 0;
+bool IsUtf8(std::string_view text) {
   while (!text.empty()) {
+    // Most texts are ASCII: eight bytes at once have no high bit.
+    std::uint64_t word = 0;
+    if (text.size() >= sizeof(word)) {
+      std::memcpy(&word, text.data(), sizeof(word));
+      if ((word & kHighBits) == 0) {
+        text.remove_prefix(sizeof(word));
+        continue;
+      }
+    }
     const std::optional<CodePoint> point = DecodeCodePoint(text);
     if (!point.has_value()) {
-      return std::nullopt;
+      return false;
     }
     text.remove_prefix(point->bytes);
-    ++count;
   }
-  return count;
+  return true;
 }
 
 std::string_view TruncateStringMin(std::string_view utf8, std::size_t width) {

@@ -44,9 +44,8 @@ Result<std::optional<std::string>> LowerBound(const Type& type, const Value& min
 Result<std::optional<std::string>> UpperBound(const Type& type, const Value& max,
                                               const MetricsMode& mode);
 
-// Returns the number of code points of valid UTF-8 (RFC 3629: no surrogates, no overlong forms);
-// nothing for other bytes.
-std::optional<std::size_t> CountCodePoints(std::string_view text);
+// Whether the bytes are UTF-8 (RFC 3629: no surrogates, no overlong forms).
+bool IsUtf8(std::string_view text);
 
 // Return at most the first `width` code points or bytes. Never greater than the input.
 std::string_view TruncateStringMin(std::string_view utf8, std::size_t width);
