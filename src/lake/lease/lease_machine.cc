@@ -51,6 +51,7 @@
 #include <fmt/format.h>
 
 #include "lake/base/check.h"
+#include "lake/lease/overloaded_internal.h"
 
 namespace lake::lease {
 namespace {
@@ -60,14 +61,6 @@ using metastore::Committed;
 using metastore::Expectation;
 using metastore::Rejected;
 using metastore::Transaction;
-
-template <typename... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-
-template <typename... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
 
 // Whether the error says that the request certainly had no effect. Everything else may have.
 bool IsCertainlyNotApplied(const Error& error) {
