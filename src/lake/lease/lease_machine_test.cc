@@ -485,6 +485,22 @@ TEST(LeaseMachine, ADelayedHeartbeatThatLandsLateCountsFromItsFirstSending) {
   EXPECT_EQ(one.authority()->deadline, first_sent + kTtl - kMargin);
 }
 
+// A4.
+TEST(LeaseMachine, AHeartbeatReadBackAfterTwoLostSendingsCountsFromTheFirst) {
+  StoredKeys store;
+  Player one(store);
+  one.StartAndWin();
+  one.Wake();
+  const Instant first_sent = one.now();
+  one.LoseAnswer();
+  one.FailRequest(ErrorCode::kUnavailable);  // The reading back.
+  one.Wake();
+  ASSERT_GT(one.now(), first_sent);
+  one.LoseAnswer();
+  one.AnswerRead();
+  EXPECT_EQ(one.authority()->deadline, first_sent + kTtl - kMargin);
+}
+
 TEST(LeaseMachine, HeartbeatsThatCertainlyHadNoEffectDoNotShortenTheLease) {
   StoredKeys store;
   Player one(store);
