@@ -65,6 +65,7 @@ class ScopedScheduler {
 class LAKE_CAPABILITY("mutex") Mutex {
  public:
   Mutex() = default;
+  ~Mutex() = default;
   Mutex(const Mutex&) = delete;
   Mutex& operator=(const Mutex&) = delete;
 
@@ -97,6 +98,7 @@ class LAKE_SCOPED_CAPABILITY MutexLock {
 class CondVar {
  public:
   CondVar() = default;
+  ~CondVar() = default;
   CondVar(const CondVar&) = delete;
   CondVar& operator=(const CondVar&) = delete;
 
