@@ -6,24 +6,11 @@
 #include <fmt/format.h>
 
 #include "lake/base/log.h"
-#include "lake/base/mutex.h"
-#include "lake/base/thread_annotations.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/lease/records.h"
+#include "lake/metasrv/ticket.h"
 
 namespace lake::metasrv {
-namespace {
-
-// A change and whoever waits for it.
-struct Ticket {
-  Mutex mutex;
-  CondVar ended;
-  bool begun GUARDED_BY(mutex) = false;
-  bool abandoned GUARDED_BY(mutex) = false;
-  std::optional<Result<TableResult>> result GUARDED_BY(mutex);
-};
-
-}  // namespace
 
 Metasrv::Metasrv(Deps deps, Options options)
     : deps_(deps),
@@ -40,10 +27,23 @@ Metasrv::Metasrv(Deps deps, Options options)
                  .operations = operations_,
                  .settler = settler_,
                  .engine = deps_.engine,
-                 .clock = deps_.clock},
+                 .clock = deps_.clock,
+                 .random = deps_.random},
                 options_.session, options_.engine_timeout),
       workers_({.name = "metasrv", .threads = options_.workers}),
-      queue_(workers_, options_.waiting_max) {}
+      queue_(workers_, options_.waiting_max),
+      appends_({.reader = reader_,
+                .operations = operations_,
+                .settler = settler_,
+                .versions = versions_,
+                .engine = deps_.engine,
+                .queue = queue_,
+                .clock = deps_.clock,
+                .random = deps_.random},
+               {.waiting_max = options_.waiting_max, .engine_timeout = options_.engine_timeout},
+               [this](const Change& change, const std::optional<catalog::TableName>& table) {
+                 return FindEarlier(change, table);
+               }) {}
 
 Metasrv::~Metasrv() {
   Stop();
@@ -77,32 +77,11 @@ Result<TableResult> Metasrv::RunInTurn(const std::string& key, Deadline deadline
                                        std::function<Result<TableResult>()> work) {
   const auto ticket = std::make_shared<Ticket>();
   LAKE_TRY_VOID(queue_.Submit(key, [ticket, work = std::move(work)] {
-    {
-      const MutexLock lock(ticket->mutex);
-      if (ticket->abandoned) {
-        return;
-      }
-      ticket->begun = true;
+    if (ticket->Begin()) {
+      ticket->End(work());
     }
-    Result<TableResult> result = work();
-    const MutexLock lock(ticket->mutex);
-    ticket->result = std::move(result);
-    ticket->ended.NotifyAll();
   }));
-  const MutexLock lock(ticket->mutex);
-  while (!ticket->result.has_value()) {
-    if (deps_.clock.Now() >= deadline) {
-      if (!ticket->begun) {
-        ticket->abandoned = true;
-        return DeadlineExceeded(
-            "the time was over before the table's earlier changes had ended; nothing was done");
-      }
-      return OutcomeUnknown(
-          "the time was over while it was being done; repeat it with the same operation id");
-    }
-    deps_.clock.WaitUntil(ticket->ended, ticket->mutex, deadline);
-  }
-  return *std::move(ticket->result);
+  return ticket->Await(deps_.clock, deadline);
 }
 
 Result<std::optional<TableResult>> Metasrv::FindEarlier(
@@ -123,13 +102,6 @@ Result<std::optional<TableResult>> Metasrv::FindEarlier(
   }
   LAKE_TRY_VOID(settler_.SettleOperation(change.id, change.epoch));
   return operations_.Replay(change, table);
-}
-
-std::string Metasrv::PlanLocation(const std::string& table_location, std::uint64_t version,
-                                  lease::Epoch epoch) {
-  // The epoch and a fresh UUID in the name: no two attempts, of whatever leader, ever write the same file.
-  return fmt::format("{}/metadata/{:05}-{}-{}.metadata.json", table_location, version,
-                     epoch.value(), Uuid::Random4(deps_.random).ToString());
 }
 
 Result<OperationView> Metasrv::FindOperation(const Uuid& operation, Deadline /*deadline*/) {

@@ -17,6 +17,7 @@
 #include "lake/engine/table_engine.h"
 #include "lake/lease/epoch.h"
 #include "lake/lease/fenced_store.h"
+#include "lake/metasrv/append_service.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
 #include "lake/metasrv/service.h"
@@ -99,8 +100,6 @@ class Metasrv final : public MetaService {
   // Returns the earlier outcome of a change, after settling it if it is pending.
   Result<std::optional<TableResult>> FindEarlier(const Change& change,
                                                  const std::optional<catalog::TableName>& table);
-  std::string PlanLocation(const std::string& table_location, std::uint64_t version,
-                           lease::Epoch epoch);
 
   // namespaces.cc. Each is one publication, tried again while what it read keeps changing.
   Result<TableResult> TryCreateNamespace(const CreateNamespaceRequest& request,
@@ -109,16 +108,11 @@ class Metasrv final : public MetaService {
                                        bool& again);
   Result<bool> IsEmpty(const catalog::Namespace& ns);
 
-  // tables.cc and append.cc. Each runs in the table's turn.
+  // tables.cc. Each runs in the table's turn.
   Result<TableResult> CreateInTurn(const CreateTableRequest& request, const Change& change);
   Result<TableResult> RegisterInTurn(const RegisterTableRequest& request, const Change& change);
   Result<TableResult> DropInTurn(const catalog::TableName& name, const Uuid& incarnation,
                                  const Change& change);
-  Result<TableResult> AppendInTurn(const AppendRequest& request, const Change& change);
-  Result<TableResult> RecordEmptyAppend(const AppendRequest& request, const Change& change);
-  Result<engine::MetadataPtr> LoadMetadata(const catalog::TableName& name,
-                                           const catalog::Registration& registration,
-                                           Deadline deadline);
   Status CheckNameIsFree(const catalog::TableName& name);
   Status CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
                              Deadline deadline);
@@ -131,6 +125,7 @@ class Metasrv final : public MetaService {
   const VersionMaker versions_;
   TaskGroup workers_;
   TableQueue queue_;
+  AppendService appends_;
 };
 
 }  // namespace lake::metasrv

@@ -29,30 +29,6 @@ std::optional<ErrorCode> ParseErrorCode(std::string_view name) {
   return std::nullopt;
 }
 
-// Whether the same request would fail the same way for ever, or must, because its caller was told so.
-bool IsFinal(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::kInvalidArgument:
-    case ErrorCode::kNotFound:
-    case ErrorCode::kAlreadyExists:
-    case ErrorCode::kConflict:
-    case ErrorCode::kUnimplemented:
-      return true;
-    case ErrorCode::kUnauthenticated:
-    case ErrorCode::kPermissionDenied:
-    case ErrorCode::kNotLeader:
-    case ErrorCode::kFenced:
-    case ErrorCode::kOutcomeUnknown:
-    case ErrorCode::kUnavailable:
-    case ErrorCode::kDeadlineExceeded:
-    case ErrorCode::kCancelled:
-    case ErrorCode::kCorruption:
-    case ErrorCode::kInternal:
-      return false;
-  }
-  return false;
-}
-
 Result<TableResult> ToResult(const catalog::OperationRecord& record, const Uuid& id) {
   if (!record.result.succeeded) {
     const std::optional<ErrorCode> code = ParseErrorCode(record.result.error_code);
@@ -83,6 +59,29 @@ std::string Shortened(std::string message) {
 }
 
 }  // namespace
+
+bool Operations::IsFinal(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::kInvalidArgument:
+    case ErrorCode::kNotFound:
+    case ErrorCode::kAlreadyExists:
+    case ErrorCode::kConflict:
+    case ErrorCode::kUnimplemented:
+      return true;
+    case ErrorCode::kUnauthenticated:
+    case ErrorCode::kPermissionDenied:
+    case ErrorCode::kNotLeader:
+    case ErrorCode::kFenced:
+    case ErrorCode::kOutcomeUnknown:
+    case ErrorCode::kUnavailable:
+    case ErrorCode::kDeadlineExceeded:
+    case ErrorCode::kCancelled:
+    case ErrorCode::kCorruption:
+    case ErrorCode::kInternal:
+      return false;
+  }
+  return false;
+}
 
 Result<Change> Operations::Begin(RequestStatement statement, const CallOptions& options) const {
   LAKE_TRY_VOID(AdmitOperation(options.operation, clock_.WallNow()));

@@ -36,6 +36,9 @@ class Operations {
              Duration timeout)
       : store_(store), reader_(reader), clock_(clock), timeout_(timeout) {}
 
+  // Whether a request that failed with `code` fails the same way for ever.
+  static bool IsFinal(ErrorCode code);
+
   // Admits a change under the present epoch. kInvalidArgument: its id is refused. kNotLeader: there is no authority.
   Result<Change> Begin(RequestStatement statement, const CallOptions& options) const;
 

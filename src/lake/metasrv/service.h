@@ -107,7 +107,7 @@ inline constexpr std::size_t kStatusPendingMax = 100;
 //   kAlreadyExists    the name is taken.
 //   kConflict         what the caller assumed no longer holds: read again and decide anew.
 //   kInvalidArgument  also: the id is not a UUIDv7, is too old or too far ahead, or was used for another request.
-//   kNotLeader        nothing was done; ask the leader.
+//   kNotLeader, kFenced   nothing was done; ask the leader.
 //   kUnavailable      certainly not done; retry, best with the same id.
 //   kDeadlineExceeded certainly not done.
 //   kUnimplemented    Lake does not do this. Nothing was touched.

@@ -13,6 +13,7 @@
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
 #include "lake/iceberg/schema_json.h"
+#include "lake/metasrv/load_registered.h"
 #include "lake/metasrv/metasrv.h"
 
 namespace lake::metasrv {
@@ -77,11 +78,12 @@ Result<TableResult> Metasrv::CreateInTurn(const CreateTableRequest& request, con
     }
     const Uuid incarnation = Uuid::Random4(deps_.random);
     const std::string location = fmt::format("{}/{}", options_.warehouse, incarnation.ToString());
-    const catalog::PendingTable table{.name = request.name,
-                                      .incarnation = incarnation,
-                                      .location = location,
-                                      .planned_location = PlanLocation(location, 1, change.epoch)};
-    const Result<TableResult> made = versions_.Make(change, table, [&](Deadline deadline) {
+    const catalog::PendingTable table{
+        .name = request.name,
+        .incarnation = incarnation,
+        .location = location,
+        .planned_location = versions_.PlanLocation(location, 1, change.epoch)};
+    const Result<TableResult> made = versions_.Make({change}, table, [&](Deadline deadline) {
       return deps_.engine.Create({.incarnation = incarnation,
                                   .location = location,
                                   .planned_location = table.planned_location,
@@ -284,23 +286,10 @@ Result<LoadedTable> Metasrv::LoadTable(const catalog::TableName& name, Deadline 
   if (!stored.has_value()) {
     return std::unexpected(NoSuchTable(name));
   }
-  LAKE_TRY(engine::MetadataPtr metadata, LoadMetadata(name, stored->record, deadline));
+  LAKE_TRY(engine::MetadataPtr metadata,
+           LoadRegistered(deps_.engine, name, stored->record, deadline));
   return LoadedTable{
       .name = name, .registration = std::move(stored->record), .metadata = std::move(metadata)};
-}
-
-Result<engine::MetadataPtr> Metasrv::LoadMetadata(const catalog::TableName& name,
-                                                  const catalog::Registration& registration,
-                                                  Deadline deadline) {
-  Result<engine::MetadataPtr> metadata =
-      deps_.engine.Load(registration.metadata_location, deadline);
-  if (metadata.has_value()) {
-    return metadata;
-  }
-  // The registration says that the file exists (invariant I4): without it the table is damaged, not absent.
-  const ErrorCode code = metadata.error().code() == ErrorCode::kNotFound ? ErrorCode::kCorruption
-                                                                         : metadata.error().code();
-  return std::unexpected(Error(code, metadata.error().message()).With("table " + name.ToString()));
 }
 
 Result<std::vector<catalog::TableName>> Metasrv::ListTables(const catalog::Namespace& ns,

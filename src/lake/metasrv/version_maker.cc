@@ -1,5 +1,8 @@
 #include "lake/metasrv/version_maker.h"
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <variant>
 
@@ -13,126 +16,150 @@ namespace lake::metasrv {
 namespace {
 
 using metastore::CommitResult;
-using metastore::Committed;
 using metastore::FailedExpectation;
 using metastore::Rejected;
 
+// Whether a rejection shows `operation` reserved with the very bytes that were sent.
+bool ShowsReservation(const Rejected& rejected, const catalog::PendingOperation& operation) {
+  const FailedExpectation* failure = FindFailure(rejected, catalog::PendingKey(operation.id));
+  return failure != nullptr && failure->actual == operation.bytes;
+}
+
+// Whether a rejection shows that `operation` is not reserved any more.
+bool ShowsAbsence(const Rejected& rejected, const catalog::PendingOperation& operation) {
+  const FailedExpectation* failure = FindFailure(rejected, catalog::PendingKey(operation.id));
+  return failure != nullptr && !failure->actual.has_value();
+}
+
 }  // namespace
 
-Result<TableResult> VersionMaker::Make(const Change& change, const catalog::PendingTable& table,
+std::string VersionMaker::PlanLocation(const std::string& table_location, std::uint64_t version,
+                                       lease::Epoch epoch) const {
+  return fmt::format("{}/metadata/{:05}-{}-{}.metadata.json", table_location, version,
+                     epoch.value(), Uuid::Random4(deps_.random).ToString());
+}
+
+Result<TableResult> VersionMaker::Make(const std::vector<Change>& changes,
+                                       const catalog::PendingTable& table,
                                        const std::function<Status(Deadline)>& engine_commit) const {
-  catalog::PendingOperation operation{.id = change.id,
-                                      .record = {.kind = change.statement.kind,
-                                                 .tables = {table},
-                                                 .digest = change.digest,
-                                                 .group = {change.id},
-                                                 .epoch = change.epoch.value(),
-                                                 .session = session_}};
-  operation.bytes = catalog::Encode(operation.record);
+  LAKE_CHECK(!changes.empty(), "a version is made for somebody");
+  const Change& first = changes.front();
+  std::vector<Uuid> ids;
+  for (const Change& change : changes) {
+    LAKE_CHECK(change.epoch == first.epoch, "a version is made under one epoch");
+    ids.push_back(change.id);
+  }
+  Group group;
+  for (const Change& change : changes) {
+    catalog::PendingOperation operation{.id = change.id,
+                                        .bytes = {},
+                                        .record = {.kind = change.statement.kind,
+                                                   .tables = {table},
+                                                   .digest = change.digest,
+                                                   .group = ids,
+                                                   .epoch = change.epoch.value(),
+                                                   .session = session_}};
+    operation.bytes = catalog::Encode(operation.record);
+    group.push_back(std::move(operation));
+  }
 
   LAKE_TRY_VOID(Failpoint("before-reserve"));
-  const std::string pending_key = catalog::PendingKey(change.id);
   const Result<CommitResult> reserved = deps_.operations.CommitKnown(
-      catalog::Reserve({operation}), change.epoch, [&](const Rejected& rejected) {
-        const FailedExpectation* failure = FindFailure(rejected, pending_key);
-        return failure != nullptr && failure->actual == operation.bytes;
+      catalog::Reserve(group), first.epoch, [&](const Rejected& rejected) {
+        return std::ranges::all_of(
+            group, [&](const auto& operation) { return ShowsReservation(rejected, operation); });
       });
   if (!reserved.has_value()) {
     if (reserved.error().code() == ErrorCode::kOutcomeUnknown) {
-      return std::unexpected(Unknown(operation, reserved.error()));
+      return std::unexpected(Unknown(group, reserved.error()));
     }
     return std::unexpected(reserved.error());
   }
   if (std::holds_alternative<Rejected>(*reserved)) {
-    return Conflict(
-        fmt::format("operation {}: it is being done by another process", change.id.ToString()));
+    return Conflict(fmt::format("operation {}: it, or one that came with it, is known already",
+                                first.id.ToString()));
   }
 
   if (const Status reached = Failpoint("after-reserve"); !reached.has_value()) {
-    return GiveUp(change, operation, reached.error());
+    return GiveUp(first, group, reached.error());
   }
   if (const Status written = engine_commit(deps_.clock.Now() + engine_timeout_);
       !written.has_value()) {
-    return GiveUp(change, operation, written.error());
+    return GiveUp(first, group, written.error());
   }
   for (const std::string_view name : {"after-engine-commit", "before-publish"}) {
     if (const Status reached = Failpoint(name); !reached.has_value()) {
-      return GiveUp(change, operation, reached.error());
+      return GiveUp(first, group, reached.error());
     }
   }
-  return Publish(change, operation);
+  return Publish(first, group);
 }
 
-Result<TableResult> VersionMaker::Publish(const Change& change,
-                                          const catalog::PendingOperation& operation) const {
-  Result<std::optional<catalog::VersionPublication>> publication =
-      deps_.settler.Publication({operation}, change.epoch);
+Result<TableResult> VersionMaker::Publish(const Change& first, const Group& group) const {
+  const catalog::PendingTable& table = group.front().record.tables.front();
+  const Result<std::optional<catalog::VersionPublication>> publication =
+      deps_.settler.Publication(group, first.epoch);
   if (!publication.has_value()) {
-    return GiveUp(change, operation, publication.error());
+    return GiveUp(first, group, publication.error());
   }
   if (!publication->has_value()) {
-    return GiveUp(change, operation,
-                  Error(ErrorCode::kConflict,
-                        fmt::format("namespace {}: it was dropped meanwhile",
-                                    operation.record.tables.front().name.ns.ToString())));
+    return GiveUp(first, group,
+                  Error(ErrorCode::kConflict, fmt::format("namespace {}: it was dropped meanwhile",
+                                                          table.name.ns.ToString())));
   }
   const Result<metastore::Transaction> transaction = catalog::Publish(**publication);
   if (!transaction.has_value()) {
-    return GiveUp(change, operation, transaction.error());
+    return GiveUp(first, group, transaction.error());
   }
   const Result<CommitResult> published =
-      deps_.operations.CommitOutcome(*transaction, change.epoch, change.id);
+      deps_.operations.CommitOutcome(*transaction, first.epoch, first.id);
   if (!published.has_value()) {
     switch (published.error().code()) {
       case ErrorCode::kFenced:
       case ErrorCode::kNotLeader:
       case ErrorCode::kOutcomeUnknown:
         // The planned file is complete: a successor may finish the operation at any time.
-        return std::unexpected(Unknown(operation, published.error()));
+        return std::unexpected(Unknown(group, published.error()));
       default:
-        return GiveUp(change, operation, published.error());
+        return GiveUp(first, group, published.error());
     }
   }
   if (std::holds_alternative<Rejected>(*published)) {
-    return GiveUp(change, operation,
+    return GiveUp(first, group,
                   Error(ErrorCode::kConflict,
                         fmt::format("table {}: it changed while its next version was made",
-                                    operation.record.tables.front().name.ToString())));
+                                    table.name.ToString())));
   }
   if (const Status reached = Failpoint("after-publish"); !reached.has_value()) {
-    return std::unexpected(Unknown(operation, reached.error()));
+    return std::unexpected(Unknown(group, reached.error()));
   }
-  const catalog::PendingTable& table = operation.record.tables.front();
   return TableResult{.incarnation = table.incarnation,
                      .metadata_location = table.planned_location,
                      .snapshot_id = table.snapshot_id,
-                     .epoch = change.epoch.value()};
+                     .epoch = first.epoch.value()};
 }
 
-Result<TableResult> VersionMaker::GiveUp(const Change& change,
-                                         const catalog::PendingOperation& operation,
+Result<TableResult> VersionMaker::GiveUp(const Change& first, const Group& group,
                                          const Error& error) const {
-  const std::string pending_key = catalog::PendingKey(operation.id);
+  const catalog::PendingTable& table = group.front().record.tables.front();
   const Result<CommitResult> aborted = deps_.operations.CommitKnown(
-      catalog::Abort({operation}), change.epoch, [&](const Rejected& rejected) {
-        const FailedExpectation* failure = FindFailure(rejected, pending_key);
-        return failure != nullptr && !failure->actual.has_value();
+      catalog::Abort(group), first.epoch, [&](const Rejected& rejected) {
+        return std::ranges::all_of(
+            group, [&](const auto& operation) { return ShowsAbsence(rejected, operation); });
       });
   if (!aborted.has_value()) {
-    return std::unexpected(Unknown(operation, error));
+    return std::unexpected(Unknown(group, error));
   }
   if (std::holds_alternative<Rejected>(*aborted)) {
     // A settler came first. If it published the operation, that is the answer.
-    const Result<std::optional<TableResult>> ended =
-        deps_.operations.Replay(change, operation.record.tables.front().name);
+    const Result<std::optional<TableResult>> ended = deps_.operations.Replay(first, table.name);
     if (!ended.has_value()) {
-      return std::unexpected(Unknown(operation, ended.error()));
+      return std::unexpected(Unknown(group, ended.error()));
     }
     if (ended->has_value()) {
       return **ended;
     }
   }
-  const catalog::PendingTable& table = operation.record.tables.front();
   IgnoreError(
       deps_.engine.RemoveAttempt(table.planned_location, iceberg::SnapshotId{table.snapshot_id},
                                  deps_.clock.Now() + engine_timeout_),
@@ -144,13 +171,15 @@ Result<TableResult> VersionMaker::GiveUp(const Change& change,
   return std::unexpected(error);
 }
 
-Error VersionMaker::Unknown(const catalog::PendingOperation& operation, const Error& error) const {
-  deps_.settler.Note(operation);
+Error VersionMaker::Unknown(const Group& group, const Error& error) const {
+  for (const catalog::PendingOperation& operation : group) {
+    deps_.settler.Note(operation);
+  }
   return Error(
       ErrorCode::kOutcomeUnknown,
       fmt::format(
           "operation {}: it may or may not be done ({}); repeat it with the same id to learn which",
-          operation.id.ToString(), error.message()));
+          group.front().id.ToString(), error.message()));
 }
 
 }  // namespace lake::metasrv

@@ -1,14 +1,18 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "lake/base/clock.h"
+#include "lake/base/random.h"
 #include "lake/base/result.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/catalog/publications.h"
 #include "lake/engine/table_engine.h"
+#include "lake/lease/epoch.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
 #include "lake/metasrv/service.h"
@@ -34,24 +38,31 @@ class VersionMaker {
     Settler& settler;
     engine::TableEngine& engine;
     const Clock& clock;
+    Random& random;
   };
 
   VersionMaker(Deps deps, const Uuid& session, Duration engine_timeout)
       : deps_(deps), session_(session), engine_timeout_(engine_timeout) {}
 
-  // Makes the version that `engine_commit` writes to `table.planned_location`, on the base that `table` holds.
+  // Returns where the metadata file of a version is to be written: the epoch and a fresh UUID in its name make sure that no two
+  // attempts, of whatever leader, ever write the same file.
+  std::string PlanLocation(const std::string& table_location, std::uint64_t version,
+                           lease::Epoch epoch) const;
+
+  // Makes the version that `engine_commit` writes to `table.planned_location`, on the base that `table` holds, for all of
+  // `changes` together. They have one kind and epoch and different ids; the first one names the version.
   //   kConflict      the base is no longer current, or the namespace of a new table changed; nothing is visible, and the
   //                  reservation is gone: read again and decide anew.
   //   kOutcomeUnknown, kUnavailable, kNotLeader, and what engine_commit returns, as in MetaService.
-  Result<TableResult> Make(const Change& change, const catalog::PendingTable& table,
+  Result<TableResult> Make(const std::vector<Change>& changes, const catalog::PendingTable& table,
                            const std::function<Status(Deadline)>& engine_commit) const;
 
  private:
-  Result<TableResult> Publish(const Change& change,
-                              const catalog::PendingOperation& operation) const;
-  Result<TableResult> GiveUp(const Change& change, const catalog::PendingOperation& operation,
-                             const Error& error) const;
-  Error Unknown(const catalog::PendingOperation& operation, const Error& error) const;
+  using Group = std::vector<catalog::PendingOperation>;
+
+  Result<TableResult> Publish(const Change& first, const Group& group) const;
+  Result<TableResult> GiveUp(const Change& first, const Group& group, const Error& error) const;
+  Error Unknown(const Group& group, const Error& error) const;
 
   const Deps deps_;
   const Uuid session_;
