@@ -99,7 +99,7 @@ Error DropFenced(Epoch epoch, AuthoritySlot& slot) {
 FencedStore::FencedStore(metastore::MetaStore& raw, Clock& clock, AuthoritySlot& slot)
     : raw_(raw), clock_(clock), slot_(slot) {
   if (!raw_.traits().shared_checks) {
-    lane_ = std::make_unique<Lane>(raw_, clock_, slot_);
+    lane_ = std::make_unique<Lane>(raw_, clock_, slot_, kLaneWaitingMax);
   }
 }
 

@@ -30,7 +30,6 @@
 
 #include "lake/base/check.h"
 #include "lake/lease/fence_internal.h"
-#include "lake/lease/fenced_store.h"
 #include "lake/lease/lane_internal.h"
 
 namespace lake::lease {
@@ -39,10 +38,11 @@ using metastore::CommitResult;
 using metastore::Rejected;
 using metastore::Transaction;
 
-Lane::Lane(metastore::MetaStore& raw, Clock& clock, AuthoritySlot& slot)
+Lane::Lane(metastore::MetaStore& raw, Clock& clock, AuthoritySlot& slot, std::size_t waiting_max)
     : raw_(raw),
       clock_(clock),
       slot_(slot),
+      waiting_max_(waiting_max),
       thread_(std::make_unique<Thread>("lake-lane", [this] { Run(); })) {}
 
 Lane::~Lane() {
@@ -61,7 +61,7 @@ Result<CommitResult> Lane::Commit(const Transaction& publication, Epoch begun_un
   LAKE_TRY_VOID(AuthorityFor(slot_, begun_under));
   const auto mine = std::make_shared<Waiting>(publication, begun_under, deadline);
   const MutexLock lock(mutex_);
-  if (queue_.size() >= kLaneWaitingMax) {
+  if (queue_.size() >= waiting_max_) {
     return Unavailable(
         fmt::format("publish: {} publications are waiting already; try again", queue_.size()));
   }

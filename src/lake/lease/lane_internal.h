@@ -25,8 +25,8 @@ namespace lake::lease {
 // into the next. Thread-safe.
 class Lane {
  public:
-  // Borrows all three for its lifetime.
-  Lane(metastore::MetaStore& raw, Clock& clock, AuthoritySlot& slot);
+  // Borrows the three for its lifetime. At most `waiting_max` publications may wait.
+  Lane(metastore::MetaStore& raw, Clock& clock, AuthoritySlot& slot, std::size_t waiting_max);
   // Nobody may be in Commit. Waits for what is in flight.
   ~Lane();
   Lane(const Lane&) = delete;
@@ -84,6 +84,7 @@ class Lane {
   metastore::MetaStore& raw_;
   Clock& clock_;
   AuthoritySlot& slot_;
+  const std::size_t waiting_max_;
   Mutex mutex_;
   CondVar work_;  // A publication came, or stopping_ was set.
   std::deque<WaitingPtr> queue_ GUARDED_BY(mutex_);
