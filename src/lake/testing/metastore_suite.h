@@ -28,6 +28,7 @@
 #include "lake/metastore/transaction.h"
 #include "lake/testing/manual_clock.h"
 #include "lake/testing/matchers.h"
+#include "lake/testing/run_together.h"
 
 // The conformance suite of MetaStore: one set of tests that every backend passes. A backend's test
 // program includes this file in exactly one source and names itself:
@@ -76,30 +77,6 @@ inline std::string MetaStoreBackendName(const ::testing::TestParamInfo<MetaStore
 
 inline void PrintTo(const MetaStoreBackend& backend, std::ostream* out) {
   *out << backend.name;
-}
-
-// Runs `body(i)` for i in [0, count) on threads of their own, lets them begin together, and waits
-// for all.
-inline void RunTogether(std::size_t count, const std::function<void(std::size_t)>& body) {
-  Mutex mutex;
-  CondVar all_here;
-  std::size_t here = 0;
-  std::vector<std::unique_ptr<Thread>> threads;
-  threads.reserve(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    threads.push_back(std::make_unique<Thread>("together", [&, i] {
-      {
-        const MutexLock lock(mutex);
-        if (++here == count) {
-          all_here.NotifyAll();
-        }
-        while (here < count) {
-          all_here.Wait(mutex);
-        }
-      }
-      body(i);
-    }));
-  }
 }
 
 // Tells other threads, also when a failed assertion ends this one early, that they may stop.
