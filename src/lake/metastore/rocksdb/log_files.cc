@@ -17,7 +17,6 @@ namespace {
 constexpr std::string_view kWalSuffix = ".log";
 constexpr std::string_view kManifestPrefix = "MANIFEST-";
 constexpr std::string_view kTableSuffix = ".sst";
-constexpr std::string_view kCurrentFileName = "CURRENT";
 // The MANIFEST that RocksDB writes first of all in a new store, before CURRENT exists.
 constexpr LogName kFirstManifest = {.kind = LogKind::kManifest, .number = 1};
 
@@ -65,12 +64,12 @@ std::unexpected<Error> Damage(const std::string& path, std::string_view reason) 
       fmt::format("{}: {}; commits may be lost: restore the last backup", path, reason));
 }
 
-// Checks that exactly the logs exist that the ledger knows. A log it does not know may be empty:
-// then it was just being created.
+// Checks that exactly the write-ahead logs exist that the ledger knows. One that it does not know may
+// be empty: then it was just being created.
 Status CheckPresence(const StoreLogs& logs) {
   for (const LedgerEntry& entry : logs.known) {
     const std::string file = LogFileName({.kind = entry.kind, .number = entry.number});
-    if (!entry.retired && !logs.Exists(file)) {
+    if (entry.kind == LogKind::kWal && !entry.retired && !logs.Exists(file)) {
       return Damage(logs.Path(file),
                     fmt::format("missing at byte 0, although {} bytes of it had been synced",
                                 entry.synced_bytes));
@@ -78,13 +77,14 @@ Status CheckPresence(const StoreLogs& logs) {
   }
   for (const std::string& file : logs.files) {
     const std::optional<LogName> name = ParseLogName(file);
-    if (!name.has_value() || logs.Knows(*name)) {
+    if (!name.has_value() || name->kind == LogKind::kManifest || logs.Knows(*name)) {
       continue;
     }
     LAKE_TRY(const std::string content, ReadFile(logs.Path(file)));
     if (!content.empty()) {
-      return Damage(logs.Path(file),
-                    fmt::format("{} does not know this log, which is not empty", kLedgerFileName));
+      return Damage(
+          logs.Path(file),
+          fmt::format("not empty at byte 0, although {} does not know this log", kLedgerFileName));
     }
   }
   return {};
@@ -96,7 +96,7 @@ Result<std::optional<LogName>> CheckCurrent(const StoreLogs& logs) {
   if (!logs.Exists(kCurrentFileName)) {
     for (const LedgerEntry& entry : logs.known) {
       if (LogName{entry.kind, entry.number} != kFirstManifest) {
-        return Damage(path, "missing");
+        return Damage(path, "missing at byte 0");
       }
     }
     return std::nullopt;
@@ -104,17 +104,29 @@ Result<std::optional<LogName>> CheckCurrent(const StoreLogs& logs) {
   LAKE_TRY(const std::string content, ReadFile(path));
   std::string_view file = content;
   if (!file.ends_with('\n')) {
-    return Damage(path, "does not end with a line feed");
+    return Damage(path, "damaged at byte 0: it does not end with a line feed");
   }
   file.remove_suffix(1);
   const std::optional<LogName> name = ParseLogName(file);
-  const bool is_live = std::ranges::any_of(logs.known, [name](const LedgerEntry& entry) {
-    return !entry.retired && name == LogName{entry.kind, entry.number};
-  });
-  if (!name.has_value() || name->kind != LogKind::kManifest || !is_live) {
-    return Damage(path, "does not name a manifest of this store");
+  if (!name.has_value() || name->kind != LogKind::kManifest || !logs.Knows(*name) ||
+      !logs.Exists(file)) {
+    return Damage(path, "damaged at byte 0: it does not name a manifest of this store");
   }
   return name;
+}
+
+// Forgets the logs that are not needed and have no file: their deletion was begun, or a manifest was
+// never finished.
+Status ForgetDeleted(const StoreLogs& logs, SyncLedger& ledger) {
+  for (const LedgerEntry& entry : logs.known) {
+    const bool needed = entry.kind == LogKind::kWal && !entry.retired;
+    if (!needed && !logs.Exists(LogFileName({.kind = entry.kind, .number = entry.number}))) {
+      // The deletion must not be undone by a later death of the machine.
+      LAKE_TRY_VOID(SyncDirectory(logs.directory));
+      LAKE_TRY_VOID(ledger.Forget(entry.kind, entry.number));
+    }
+  }
+  return {};
 }
 
 // Verifies one log and cuts off an interrupted write.
@@ -175,21 +187,16 @@ Result<bool> HoldsStore(const std::string& directory) {
 }
 
 Status CheckLogs(const std::string& directory, SyncLedger& ledger) {
-  // What is seen below must not be undone by a later death of the machine: a file that is gone stays
-  // gone.
-  LAKE_TRY_VOID(SyncDirectory(directory));
   StoreLogs logs = {.directory = directory, .known = ledger.Entries()};
   LAKE_TRY(logs.files, ListFiles(directory));
   LAKE_TRY_VOID(CheckPresence(logs));
   LAKE_TRY(const std::optional<LogName> manifest, CheckCurrent(logs));
+  LAKE_TRY_VOID(ForgetDeleted(logs, ledger));
   std::uint64_t last_sequence = 0;
   for (const LedgerEntry& entry : logs.known) {
     const LogName name = {.kind = entry.kind, .number = entry.number};
     if (entry.retired) {
-      if (!logs.Exists(LogFileName(name))) {
-        LAKE_TRY_VOID(ledger.Forget(entry.kind, entry.number));
-      }
-      continue;
+      continue;  // Its commits are in tables.
     }
     if (name.kind == LogKind::kManifest && name != manifest) {
       continue;  // It described an earlier state, or it was never finished.

@@ -12,6 +12,9 @@
 
 namespace lake::metastore {
 
+// The file that names a store's MANIFEST.
+inline constexpr std::string_view kCurrentFileName = "CURRENT";
+
 // A log as RocksDB names its file: "000012.log" or "MANIFEST-000011".
 struct LogName {
   LogKind kind = LogKind::kWal;

@@ -1,10 +1,10 @@
 #include "lake/metastore/rocksdb/rocks_metastore.h"
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-
 #include <memory>
 #include <utility>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "lake/base/check.h"
 #include "lake/testing/manual_clock.h"
@@ -39,13 +39,13 @@ class RocksHarness final : public MetaStoreHarness {
   std::unique_ptr<RocksMetaStore> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(
-    Rocks, MetaStoreSuite,
-    ::testing::Values(MetaStoreBackend{.name = "Default",
-                                       .make = [] { return std::make_unique<RocksHarness>(); },
-                                       .durable = true,
-                                       .traits = {.exclusive = true, .shared_checks = true}}),
-    MetaStoreBackendName);
+INSTANTIATE_TEST_SUITE_P(Rocks, MetaStoreSuite,
+                         ::testing::Values(MetaStoreBackend{
+                             .name = "Default",
+                             .make = [] { return std::make_unique<RocksHarness>(); },
+                             .durable = true,
+                             .traits = {.exclusive = true, .shared_checks = true}}),
+                         MetaStoreBackendName);
 
 }  // namespace
 }  // namespace lake::testing

@@ -186,7 +186,6 @@ SyncLedger::SyncLedger(std::string directory, std::string path, Descriptor file)
       slots_(kEntriesMax) {}
 
 SyncLedger::~SyncLedger() {
-  const MutexLock lock(mutex_);
   IgnoreError(Sync(), "the ledger only knows less than it could");
 }
 
@@ -251,8 +250,7 @@ Status SyncLedger::Add(LedgerEntry entry) {
     }
     slot = &*free;
   }
-  LAKE_TRY_VOID(WriteSlot(*slot, {.entry = entry, .used = true}));
-  return Sync();
+  return WriteSlot(*slot, {.entry = entry, .used = true});
 }
 
 Status SyncLedger::Retire(LogKind kind, std::uint64_t number) {
@@ -263,8 +261,7 @@ Status SyncLedger::Retire(LogKind kind, std::uint64_t number) {
   }
   Slot retired = *slot;
   retired.entry.retired = true;
-  LAKE_TRY_VOID(WriteSlot(*slot, retired));
-  return Sync();
+  return WriteSlot(*slot, retired);
 }
 
 Status SyncLedger::Forget(LogKind kind, std::uint64_t number) {
@@ -299,13 +296,16 @@ Status SyncLedger::WriteSlot(Slot& slot, const Slot& content) {
   LAKE_TRY_VOID(
       WriteAt(file_, path_, {bytes.data(), bytes.size()}, kSectorBytes + (index * kSlotBytes)));
   slot = content;
+  dirty_ = true;
   return {};
 }
 
 Status SyncLedger::Sync() {
-  if (fdatasync(file_.value()) != 0) {
+  const MutexLock lock(mutex_);
+  if (dirty_ && fdatasync(file_.value()) != 0) {
     return PosixError("sync", path_, errno);
   }
+  dirty_ = false;
   return {};
 }
 

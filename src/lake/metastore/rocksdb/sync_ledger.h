@@ -34,13 +34,16 @@ struct LedgerEntry {
 // holds the store, until it is closed or its process ends, whatever else happens to the files.
 //
 // The rules that make it trustworthy after a crash at any point:
-//   * A log is added after its directory entry is durable, and before anything is written to it.
-//   * A log is retired before its file is deleted, and forgotten once the deletion is durable.
-//   * synced_bytes never exceeds what a successful sync of the log covered. It is not itself synced
+//   * A write-ahead log is added after its directory entry is durable, and the ledger is synced before
+//     anything is written to the log. It is retired, and the ledger synced, before the log's file is
+//     deleted; it is forgotten once the deletion is durable.
+//   * A MANIFEST is added when it is created, and the ledger is synced before CURRENT names it. It is
+//     forgotten when it is deleted.
+//   * synced_bytes never exceeds what a successful sync of the log covered. The ledger is not synced
 //     with every commit: after the death of the machine it may be too low, never too high.
 //
-// Errors: kUnavailable when the file system fails; the call had no effect that matters. All calls
-// block on disk. Thread-safe.
+// Nothing but Open, Create and Sync waits for the disk. Errors: kUnavailable when the file system
+// fails; the ledger then keeps what it held. Thread-safe.
 class SyncLedger {
  public:
   // How many logs a ledger can hold. A store has a handful.
@@ -65,19 +68,22 @@ class SyncLedger {
   // Returns the entries: write-ahead logs first, each kind by rising number.
   std::vector<LedgerEntry> Entries() const EXCLUDES(mutex_);
 
-  // Records, durably, that a log exists. One that is known already counts as not synced from now on.
-  // kUnavailable also when the ledger is full.
+  // Records that a log exists. One that is known already starts anew. kUnavailable also when the
+  // ledger is full.
   Status Add(LedgerEntry entry) EXCLUDES(mutex_);
 
-  // Records, durably, that a log is about to be deleted. One that is not known stays unknown.
+  // Records that a log is about to be deleted. One that is not known stays unknown.
   Status Retire(LogKind kind, std::uint64_t number) EXCLUDES(mutex_);
 
-  // Forgets a log whose file is durably gone. Does not wait for the disk.
+  // Forgets a log whose file is gone. One that is not known stays unknown.
   Status Forget(LogKind kind, std::uint64_t number) EXCLUDES(mutex_);
 
   // Records that a log was synced up to `bytes`; a smaller number than before is ignored, and so is
-  // a log that is not known. Does not wait for the disk.
+  // a log that is not known.
   Status MarkSynced(LogKind kind, std::uint64_t number, std::uint64_t bytes) EXCLUDES(mutex_);
+
+  // Makes everything recorded so far durable. Blocks on disk.
+  Status Sync() EXCLUDES(mutex_);
 
  private:
   struct Slot {
@@ -91,17 +97,14 @@ class SyncLedger {
   Status Load() EXCLUDES(mutex_);
   // Returns the slot of a log, or nullptr.
   Slot* Find(LogKind kind, std::uint64_t number) REQUIRES(mutex_);
-  // Puts `content` into a slot, here and in the file, without waiting for the disk. On failure the
-  // slot keeps what it held.
+  // Puts `content` into a slot, here and in the file. On failure the slot keeps what it held.
   Status WriteSlot(Slot& slot, const Slot& content) REQUIRES(mutex_);
-  // Waits for the disk.
-  Status Sync() REQUIRES(mutex_);
-
   const std::string directory_;
   const std::string path_;
   const Descriptor file_;
   mutable Mutex mutex_;
   std::vector<Slot> slots_ GUARDED_BY(mutex_);
+  bool dirty_ GUARDED_BY(mutex_) = false;  // Something was written since the last sync.
 };
 
 }  // namespace lake::metastore

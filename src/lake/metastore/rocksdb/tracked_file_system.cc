@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
 #include <rocksdb/file_system.h>
 #include <rocksdb/io_status.h>
 
@@ -83,7 +84,10 @@ class TrackedLogFile final : public rocksdb::FSWritableFileOwnerWrapper {
 
 TrackedFileSystem::TrackedFileSystem(const std::shared_ptr<rocksdb::FileSystem>& base,
                                      std::string directory, SyncLedger& ledger)
-    : FileSystemWrapper(base), directory_(std::move(directory)), ledger_(ledger) {}
+    : FileSystemWrapper(base),
+      directory_(std::move(directory)),
+      current_path_(fmt::format("{}/{}", directory_, kCurrentFileName)),
+      ledger_(ledger) {}
 
 std::optional<LogName> TrackedFileSystem::TrackedLog(const std::string& path) const {
   std::string_view file = path;
@@ -97,25 +101,38 @@ std::optional<LogName> TrackedFileSystem::TrackedLog(const std::string& path) co
   return ParseLogName(file.substr(1));
 }
 
-rocksdb::IOStatus TrackedFileSystem::SyncDirectoryAndForget() {
+Status TrackedFileSystem::SyncDirectoryAndForget() {
   std::vector<LogName> deleted;
   {
     const MutexLock lock(mutex_);
-    deleted = deleted_;
+    deleted.swap(deleted_);
   }
   Status status = SyncDirectory(directory_);
-  for (const LogName& name : deleted) {
+  while (status.has_value() && !deleted.empty()) {
+    status = ledger_.Forget(deleted.back().kind, deleted.back().number);
     if (status.has_value()) {
-      status = ledger_.Forget(name.kind, name.number);
+      deleted.pop_back();
     }
   }
-  if (status.has_value()) {
-    const MutexLock lock(mutex_);
-    std::erase_if(deleted_, [&deleted](const LogName& name) {
-      return std::ranges::find(deleted, name) != deleted.end();
-    });
+  const MutexLock lock(mutex_);
+  deleted_.insert(deleted_.end(), deleted.begin(), deleted.end());
+  return status;
+}
+
+Status TrackedFileSystem::RetireLog(LogName name) {
+  LAKE_TRY_VOID(ledger_.Retire(name.kind, name.number));
+  return ledger_.Sync();
+}
+
+Status TrackedFileSystem::AddLog(LogName name) {
+  if (name.kind == LogKind::kWal) {
+    LAKE_TRY_VOID(SyncDirectoryAndForget());
   }
-  return ToIoStatus(status);
+  LAKE_TRY_VOID(ledger_.Add({.kind = name.kind, .number = name.number}));
+  if (name.kind == LogKind::kWal) {
+    LAKE_TRY_VOID(ledger_.Sync());
+  }
+  return {};
 }
 
 rocksdb::IOStatus TrackedFileSystem::NewWritableFile(
@@ -125,19 +142,18 @@ rocksdb::IOStatus TrackedFileSystem::NewWritableFile(
   if (!name.has_value()) {
     return FileSystemWrapper::NewWritableFile(path, options, result, debug);
   }
-  for (const LedgerEntry& entry : ledger_.Entries()) {
-    if (entry.kind == LogKind::kWal && entry.number == name->number &&
-        name->kind == LogKind::kWal && entry.synced_bytes > 0) {
-      return rocksdb::IOStatus::IOError(path, "this log exists and holds commits");
-    }
+  const std::vector<LedgerEntry> known = ledger_.Entries();
+  const bool holds_commits = std::ranges::any_of(known, [&name](const LedgerEntry& entry) {
+    return entry.kind == LogKind::kWal && LogName{entry.kind, entry.number} == *name &&
+           entry.synced_bytes > 0;
+  });
+  if (holds_commits) {
+    return rocksdb::IOStatus::IOError(path, "this log exists and holds commits");
   }
   std::unique_ptr<rocksdb::FSWritableFile> file;
   rocksdb::IOStatus status = FileSystemWrapper::NewWritableFile(path, options, &file, debug);
   if (status.ok()) {
-    status = SyncDirectoryAndForget();
-  }
-  if (status.ok()) {
-    status = ToIoStatus(ledger_.Add({.kind = name->kind, .number = name->number}));
+    status = ToIoStatus(AddLog(*name));
   }
   if (status.ok()) {
     *result = std::make_unique<TrackedLogFile>(std::move(file), *name, ledger_, wal_appends_);
@@ -158,14 +174,17 @@ rocksdb::IOStatus TrackedFileSystem::DeleteFile(const std::string& path,
                                                 const rocksdb::IOOptions& options,
                                                 rocksdb::IODebugContext* debug) {
   const std::optional<LogName> name = TrackedLog(path);
-  if (!name.has_value()) {
-    return FileSystemWrapper::DeleteFile(path, options, debug);
+  rocksdb::IOStatus status;
+  if (name.has_value() && name->kind == LogKind::kWal) {
+    status = ToIoStatus(RetireLog(*name));
   }
-  rocksdb::IOStatus status = ToIoStatus(ledger_.Retire(name->kind, name->number));
   if (status.ok()) {
     status = FileSystemWrapper::DeleteFile(path, options, debug);
   }
-  if (status.ok()) {
+  if (status.ok() && name.has_value()) {
+    if (name->kind == LogKind::kManifest) {
+      return ToIoStatus(ledger_.Forget(name->kind, name->number));
+    }
     // Not forgotten yet: the file would come back as an unknown log if the machine died now.
     const MutexLock lock(mutex_);
     deleted_.push_back(*name);
@@ -178,6 +197,11 @@ rocksdb::IOStatus TrackedFileSystem::RenameFile(const std::string& from, const s
                                                 rocksdb::IODebugContext* debug) {
   if (TrackedLog(from).has_value() || TrackedLog(to).has_value()) {
     return rocksdb::IOStatus::NotSupported(from, "a log is never renamed");
+  }
+  if (to == current_path_) {
+    if (rocksdb::IOStatus status = ToIoStatus(ledger_.Sync()); !status.ok()) {
+      return status;
+    }
   }
   return FileSystemWrapper::RenameFile(from, to, options, debug);
 }

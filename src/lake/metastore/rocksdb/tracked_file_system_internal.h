@@ -10,6 +10,7 @@
 #include <rocksdb/file_system.h>
 
 #include "lake/base/mutex.h"
+#include "lake/base/result.h"
 #include "lake/base/thread_annotations.h"
 #include "lake/metastore/rocksdb/log_files.h"
 #include "lake/metastore/rocksdb/sync_ledger.h"
@@ -48,14 +49,18 @@ class TrackedFileSystem final : public rocksdb::FileSystemWrapper {
   // Returns the log of this store that a path names, or nothing.
   std::optional<LogName> TrackedLog(const std::string& path) const;
 
+  // Keeps the ledger's rules for a log that has just been created, or is about to be deleted.
+  Status AddLog(LogName name) EXCLUDES(mutex_);
+  Status RetireLog(LogName name);
   // Makes the directory's entries durable and forgets the logs whose deletion became durable so.
-  rocksdb::IOStatus SyncDirectoryAndForget() EXCLUDES(mutex_);
+  Status SyncDirectoryAndForget() EXCLUDES(mutex_);
 
   const std::string directory_;
+  const std::string current_path_;
   SyncLedger& ledger_;
   std::atomic<std::uint64_t> wal_appends_ = 0;
   Mutex mutex_;
-  std::vector<LogName> deleted_ GUARDED_BY(mutex_);  // Retired, and the file is gone.
+  std::vector<LogName> deleted_ GUARDED_BY(mutex_);  // Retired write-ahead logs without a file.
 };
 
 }  // namespace lake::metastore
