@@ -1,6 +1,5 @@
 #include "lake/server/embedded.h"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,8 @@
 #include <optional>
 #include <string>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "lake/base/log.h"
 #include "lake/base/mutex.h"
@@ -31,19 +32,21 @@ constexpr std::chrono::milliseconds kLockPoll{50};
 constexpr std::chrono::seconds kLeaseWait{10};
 
 // Opens the metastore, waiting for another process that holds it.
-Result<std::unique_ptr<metastore::RocksMetaStore>> OpenMetaStore(const DataDir& dir, Duration lock_wait, Clock& clock) {
+Result<std::unique_ptr<metastore::RocksMetaStore>> OpenMetaStore(const DataDir& dir,
+                                                                 Duration lock_wait, Clock& clock) {
   const Deadline deadline = clock.Now() + lock_wait;
   Mutex mutex;
   CondVar never;
   const MutexLock lock(mutex);
   while (true) {
-    auto opened = metastore::RocksMetaStore::Open({.path = dir.metastore_path()}, clock);
+    auto opened = metastore::RocksMetaStore::Open(clock, {.path = dir.metastore_path()});
     if (opened.has_value() || opened.error().code() != ErrorCode::kUnavailable) {
       return opened;
     }
     if (clock.Now() >= deadline) {
-      return Unavailable(fmt::format("data directory {}: {}; try again when it has ended, or wait longer with --wait",
-                                     dir.root, DescribeOwner(dir)));
+      return Unavailable(fmt::format(
+          "data directory {}: {}; try again when it has ended, or wait longer with --wait ({})",
+          dir.root, DescribeOwner(dir), opened.error().message()));
     }
     clock.WaitUntil(never, mutex, std::min(deadline, clock.Now() + kLockPoll));
   }
@@ -61,7 +64,8 @@ std::string NodeName() {
 
 // Members are destroyed from the last to the first: Metasrv before what it stands on.
 struct Embedded::Parts {
-  explicit Parts(Clock& clock_in) : clock(clock_in), slot(clock_in), objects(clock_in) {}
+  Parts(Clock& clock_in, Random& random)
+      : clock(clock_in), slot(clock_in), objects(clock_in, random) {}
 
   Clock& clock;
   std::unique_ptr<metastore::RocksMetaStore> metastore;
@@ -74,12 +78,13 @@ struct Embedded::Parts {
   std::optional<metasrv::Metasrv> service;
 };
 
-Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options, Clock& clock, Random& random) {
+Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options, Clock& clock,
+                                                 Random& random) {
   LAKE_TRY(const DataDir dir, LocateDataDir(options.data_dir));
   const bool writes = options.access == Access::kWrite;
   LAKE_TRY_VOID(writes ? EnsureDataDir(dir) : CheckDataDir(dir));
 
-  auto parts = std::make_unique<Parts>(clock);
+  auto parts = std::make_unique<Parts>(clock, random);
   LAKE_TRY(parts->metastore, OpenMetaStore(dir, options.lock_wait, clock));
   IgnoreError(WriteOwner(dir, options.purpose), "it only tells others who they are waiting for");
 
@@ -88,15 +93,17 @@ Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options,
   parts->engine.emplace(parts->objects, clock, random, engine::IcebergEngine::Options{});
   parts->fenced.emplace(*parts->metastore, clock, parts->slot);
   parts->service.emplace(
-      metasrv::Metasrv::Deps{.store = *parts->fenced, .engine = *parts->engine, .clock = clock, .random = random},
+      metasrv::Metasrv::Deps{
+          .store = *parts->fenced, .engine = *parts->engine, .clock = clock, .random = random},
       metasrv::Metasrv::Options{.session = session, .warehouse = dir.warehouse_path()});
   if (writes) {
     LAKE_TRY(parts->election,
-             lease::Election::Create(*parts->metastore, clock, parts->slot,
-                                     {.identity = {.node = NodeName(), .session = session, .address = ""},
-                                      .config = {},
-                                      .single_instance = true,
-                                      .on_won = {}}));
+             lease::Election::Create(
+                 *parts->metastore, clock, parts->slot,
+                 {.identity = {.node = NodeName(), .session = session, .address = ""},
+                  .config = {},
+                  .single_instance = true,
+                  .on_won = {}}));
     parts->election->Start();
     LAKE_TRY_VOID(parts->election->WaitForAuthority(clock.Now() + kLeaseWait));
     LAKE_TRY_VOID(parts->service->Recover(clock.Now() + kLeaseWait));

@@ -1,0 +1,84 @@
+#include "lake/server/data_dir.h"
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include "lake/testing/matchers.h"
+#include "lake/testing/temp_dir.h"
+
+namespace lake::server {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::IsError;
+using testing::IsOk;
+
+class DataDirTest : public ::testing::Test {
+ protected:
+  DataDir At(const std::string& name) const {
+    return LocateDataDir(dir_.path() + "/" + name).value();
+  }
+
+  static void Write(const std::string& path, const std::string& text) {
+    std::ofstream(path) << text;
+  }
+
+  testing::TempDir dir_;
+};
+
+TEST_F(DataDirTest, AMissingDirectoryIsMadeWithItsParentsAndFoundAgain) {
+  const DataDir dir = At("a/b/lake");
+  EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kNotFound));
+  EXPECT_THAT(EnsureDataDir(dir), IsOk());
+  EXPECT_THAT(CheckDataDir(dir), IsOk());
+  EXPECT_THAT(EnsureDataDir(dir), IsOk());
+}
+
+TEST_F(DataDirTest, AnEmptyDirectoryIsTakenAndAForeignOneIsNotTouched) {
+  const DataDir empty = At("empty");
+  std::filesystem::create_directory(empty.root);
+  EXPECT_THAT(EnsureDataDir(empty), IsOk());
+  const DataDir foreign = At("foreign");
+  std::filesystem::create_directory(foreign.root);
+  Write(foreign.root + "/thesis.txt", "x");
+  EXPECT_THAT(EnsureDataDir(foreign), IsError(ErrorCode::kInvalidArgument));
+  EXPECT_FALSE(std::filesystem::exists(foreign.format_path()));
+  Write(dir_.path() + "/file", "x");
+  EXPECT_THAT(EnsureDataDir(At("file")), IsError(ErrorCode::kInvalidArgument));
+}
+
+TEST_F(DataDirTest, ANewerFormatIsRefusedAndADamagedOneIsNotOurs) {
+  const DataDir dir = At("lake");
+  ASSERT_THAT(EnsureDataDir(dir), IsOk());
+  Write(dir.format_path(), "lake 2\n");
+  EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kUnimplemented));
+  for (const std::string text : {"", "lake", "lake x\n", "lake 0\n", "lake 1x\n", "pond 1\n",
+                                 "lake 99999999999999999999\n"}) {
+    Write(dir.format_path(), text);
+    EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kInvalidArgument)) << text;
+  }
+}
+
+TEST_F(DataDirTest, TheOwnerIsDescribedByProcessAndPurpose) {
+  const DataDir dir = At("lake");
+  ASSERT_THAT(EnsureDataDir(dir), IsOk());
+  EXPECT_THAT(DescribeOwner(dir), HasSubstr("another process"));
+  ASSERT_THAT(WriteOwner(dir, "lake append"), IsOk());
+  EXPECT_THAT(DescribeOwner(dir), HasSubstr("lake append"));
+  Write(dir.owner_path(), "{");
+  EXPECT_THAT(DescribeOwner(dir), HasSubstr("another process"));
+}
+
+TEST_F(DataDirTest, PathsAreAbsoluteAndNormal) {
+  EXPECT_EQ(LocateDataDir("/a/./b/../c/").value().root, "/a/c");
+  EXPECT_TRUE(LocateDataDir("x").value().root.starts_with('/'));
+  EXPECT_THAT(LocateDataDir(""), IsError(ErrorCode::kInvalidArgument));
+}
+
+}  // namespace
+}  // namespace lake::server
