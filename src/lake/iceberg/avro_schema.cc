@@ -88,15 +88,19 @@ void Measure(AvroNode& node) {
       node.bytes_min = node.fixed_bytes;
       node.bytes_exact = true;
       return;
-    case AvroKind::kRecord:
-      node.bytes_exact = true;
+    case AvroKind::kRecord: {
+      // A record that contains itself has no size while its fields are looked at.
+      std::size_t sum = 0;
+      bool exact = true;
       for (const AvroField& field : node.fields) {
-        node.bytes_min = std::min(kBytesMinMax, node.bytes_min + field.type->bytes_min);
-        node.bytes_exact = node.bytes_exact && field.type->bytes_exact;
+        sum = std::min(kBytesMinMax, sum + field.type->bytes_min);
+        exact = exact && field.type->bytes_exact;
       }
+      node.bytes_min = sum;
       // A sum that was cut off is a lower bound only.
-      node.bytes_exact = node.bytes_exact && node.bytes_min < kBytesMinMax;
+      node.bytes_exact = exact && sum < kBytesMinMax;
       return;
+    }
     case AvroKind::kInt:
     case AvroKind::kLong:
     case AvroKind::kBytes:

@@ -16,6 +16,7 @@ template <typename T>
 class ColumnMap {
  public:
   using Entry = std::pair<FieldId, T>;
+  using value_type = Entry;
   using const_iterator = typename std::vector<Entry>::const_iterator;
 
   ColumnMap() = default;
