@@ -66,7 +66,7 @@ TEST_F(AuthoritySlotTest, RevivesAnAuthorityThatEndedButWasNotLost) {
   EXPECT_THAT(slot_.Current(), testing::IsOk());
 }
 
-// A7.
+// The field: a former leader meets a conflict, does not step down, and renews again later.
 TEST_F(AuthoritySlotTest, WhatWasDroppedStaysDropped) {
   slot_.Publish(Of(4, seconds(9)));
   slot_.Drop(Epoch(4));

@@ -266,7 +266,8 @@ TEST_P(FencedStoreTest, APublicationBegunBeforeAHeartbeatAndSentAfterItSucceeds)
   EXPECT_THAT(store_.Commit(Create("t/a", "1"), *begun, Soon()), kCommitted);
 }
 
-// A14, A15.
+// The field: each term has a gate of its own, and work of the old one passes while the new one leads.
+// The field: work begun under one epoch is published under a later one of the same process.
 TEST_P(FencedStoreTest, WorkOfAnEarlierEpochIsFencedUnsentThoughThisProcessLeadsAgain) {
   WinHere();
   const Result<Epoch> begun = store_.CurrentEpoch();
@@ -379,7 +380,7 @@ TEST_P(FencedStoreTest, TellsAnEndedAuthorityFromAnEndedCall) {
   EXPECT_EQ(Stored("t/a"), std::nullopt);
 }
 
-// A9.
+// The field: the lease is given back while work is in flight and the process still believes that it leads.
 TEST_P(FencedStoreTest, ClosedToNewWorkItStillPublishesWhatHasBegun) {
   WinHere();
   const Result<Epoch> begun = store_.CurrentEpoch();
@@ -590,7 +591,7 @@ TEST_F(LaneTest, AllMembersOfACombinationAreFencedTogether) {
   EXPECT_EQ(Stored("t/a"), std::nullopt);
 }
 
-// A15.
+// The field: work begun under one epoch is published under a later one of the same process.
 TEST_F(LaneTest, WorkThatWaitedThroughALostTermIsFencedUnsent) {
   WinHere();
   HoldFirst();

@@ -260,7 +260,7 @@ TEST(LeaseMachine, UsesTheTtlOfTheLeaderAndNotItsOwn) {
   EXPECT_GE(one.now() - start, seconds(30));
 }
 
-// A3.
+// The field: an observed heartbeat changes during the wait, and the wait goes on as before.
 TEST(LeaseMachine, AnyChangeRestartsTheObservation) {
   StoredKeys store;
   InstallOther(store, 1);
@@ -276,7 +276,7 @@ TEST(LeaseMachine, AnyChangeRestartsTheObservation) {
   EXPECT_GE(one.now() - changed, kTtl);
 }
 
-// A3.
+// The field: an observed heartbeat changes during the wait, and the wait goes on as before.
 TEST(LeaseMachine, ATermThatChangesRestartsTheObservationToo) {
   StoredKeys store;
   InstallOther(store, 1);
@@ -304,7 +304,7 @@ TEST(LeaseMachine, FailedReadsAreNoChange) {
   EXPECT_TRUE(one.IsCampaigning());
 }
 
-// A5.
+// The field: the clock is read on the wrong side of a call, so that a slow call lengthens the lease.
 TEST(LeaseMachine, ObserverCountsFromAfterTheReadReturned) {
   StoredKeys store;
   InstallOther(store, 1);
@@ -317,7 +317,7 @@ TEST(LeaseMachine, ObserverCountsFromAfterTheReadReturned) {
   EXPECT_GE(one.now() - returned, kTtl);
 }
 
-// A5.
+// The field: the clock is read on the wrong side of a call, so that a slow call lengthens the lease.
 TEST(LeaseMachine, HolderCountsFromBeforeTheRequestWasSent) {
   StoredKeys store;
   Player one(store);
@@ -334,7 +334,7 @@ TEST(LeaseMachine, HolderCountsFromBeforeTheRequestWasSent) {
   EXPECT_EQ(one.authority()->deadline, heartbeat_sent + kTtl - kMargin);
 }
 
-// A12.
+// The field: the clock is read before the record, so that an expired lease looks alive.
 TEST(LeaseMachine, LooksAtTheClockAfterTheRecordWasRead) {
   StoredKeys store;
   InstallOther(store, 1);
@@ -349,7 +349,7 @@ TEST(LeaseMachine, LooksAtTheClockAfterTheRecordWasRead) {
   EXPECT_TRUE(one.IsCampaigning()) << "a lease that has ended looks alive";
 }
 
-// A2.
+// The field: a campaign whose own attempt has expired is still told that it leads.
 TEST(LeaseMachine, LeadsOnlyAfterItsOwnTransactionWasConfirmed) {
   StoredKeys store;
   Player one(store);
@@ -362,7 +362,7 @@ TEST(LeaseMachine, LeadsOnlyAfterItsOwnTransactionWasConfirmed) {
   EXPECT_FALSE(one.authority().has_value());
 }
 
-// A2.
+// The field: a campaign whose own attempt has expired is still told that it leads.
 TEST(LeaseMachine, AWinThatIsConfirmedTooLateGivesAnAuthorityThatHasEnded) {
   StoredKeys store;
   Player one(store);
@@ -379,7 +379,7 @@ TEST(LeaseMachine, AWinThatIsConfirmedTooLateGivesAnAuthorityThatHasEnded) {
   EXPECT_EQ(one.authority()->guard.epoch(), Epoch(1));
 }
 
-// A2.
+// The field: a campaign whose own attempt has expired is still told that it leads.
 TEST(LeaseMachine, AWinThatIsConfirmedAfterSomebodyElseTookOverNeverLeads) {
   StoredKeys store;
   Player one(store);
@@ -416,7 +416,7 @@ TEST(LeaseMachine, OfTwoCampaignersOneWins) {
   EXPECT_FALSE(one.PollUntilCampaign(kTtl - kPoll)) << "the loser waits for the winner's ttl";
 }
 
-// A4.
+// The field: a heartbeat that succeeded, but whose answer was lost, is taken for a lost term.
 TEST(LeaseMachine, AHeartbeatWhoseAnswerWasLostIsReadBackAndStillLeads) {
   StoredKeys store;
   Player one(store);
@@ -436,7 +436,7 @@ TEST(LeaseMachine, AHeartbeatWhoseAnswerWasLostIsReadBackAndStillLeads) {
   EXPECT_EQ(store.Get(kHeartbeatKey), BeatOf(1, 1, 2));
 }
 
-// A4.
+// The field: a heartbeat that succeeded, but whose answer was lost, is taken for a lost term.
 TEST(LeaseMachine, AHeartbeatThatWasLostOnItsWayIsSentAgainAsTheSameBeat) {
   StoredKeys store;
   Player one(store);
@@ -453,7 +453,7 @@ TEST(LeaseMachine, AHeartbeatThatWasLostOnItsWayIsSentAgainAsTheSameBeat) {
   EXPECT_EQ(one.authority()->deadline, second_sent + kTtl - kMargin);
 }
 
-// A4.
+// The field: a heartbeat that succeeded, but whose answer was lost, is taken for a lost term.
 TEST(LeaseMachine, OwnNextBeatFoundByARejectionCountsFromItsFirstSending) {
   StoredKeys store;
   Player one(store);
@@ -470,7 +470,7 @@ TEST(LeaseMachine, OwnNextBeatFoundByARejectionCountsFromItsFirstSending) {
   EXPECT_EQ(one.authority()->deadline, first_sent + kTtl - kMargin);
 }
 
-// A4.
+// The field: a heartbeat that succeeded, but whose answer was lost, is taken for a lost term.
 TEST(LeaseMachine, ADelayedHeartbeatThatLandsLateCountsFromItsFirstSending) {
   StoredKeys store;
   Player one(store);
@@ -485,7 +485,7 @@ TEST(LeaseMachine, ADelayedHeartbeatThatLandsLateCountsFromItsFirstSending) {
   EXPECT_EQ(one.authority()->deadline, first_sent + kTtl - kMargin);
 }
 
-// A4.
+// The field: a heartbeat that succeeded, but whose answer was lost, is taken for a lost term.
 TEST(LeaseMachine, AHeartbeatReadBackAfterTwoLostSendingsCountsFromTheFirst) {
   StoredKeys store;
   Player one(store);
@@ -539,7 +539,7 @@ TEST(LeaseMachine, ErrorsKeepTheAuthorityUntilItsDeadline) {
   EXPECT_EQ(one.authority()->guard.epoch(), Epoch(1));
 }
 
-// A7.
+// The field: a former leader meets a conflict, does not step down, and renews again later.
 TEST(LeaseMachine, ATermThatWasLostStaysLostAndLeadingAgainIsANewEpoch) {
   StoredKeys store;
   Player one(store);
@@ -556,7 +556,7 @@ TEST(LeaseMachine, ATermThatWasLostStaysLostAndLeadingAgainIsANewEpoch) {
   EXPECT_NE(one.authority()->guard.term_bytes(), own_term);
 }
 
-// A7.
+// The field: a former leader meets a conflict, does not step down, and renews again later.
 TEST(LeaseMachine, DropsTheAuthorityWhenTheReadBackShowsAnothersHeartbeatOrTerm) {
   for (const bool term_only : {false, true}) {
     StoredKeys store;
@@ -595,7 +595,7 @@ TEST(LeaseMachine, IgnoresAFencedPublicationOfAnEarlierEpoch) {
   EXPECT_TRUE(one.Wants<WakeAt>());
 }
 
-// A8.
+// The field: one hung request eats the whole time in which the lease could be renewed.
 TEST(LeaseMachine, BoundsEachAttemptWellBelowTheDeadline) {
   StoredKeys store;
   Player one(store);
@@ -617,7 +617,7 @@ TEST(LeaseMachine, BoundsEachAttemptWellBelowTheDeadline) {
   EXPECT_TRUE(one.Holds());
 }
 
-// A10.
+// The field: a restarted node finds its own old record and believes that it leads.
 TEST(LeaseMachine, ANodeThatFindsItsOwnOldRecordAfterARestartDoesNotLead) {
   StoredKeys store;
   {
@@ -635,7 +635,7 @@ TEST(LeaseMachine, ANodeThatFindsItsOwnOldRecordAfterARestartDoesNotLead) {
   EXPECT_EQ(DecodeTerm(*store.Get(kTermKey))->session, TestSession(2));
 }
 
-// A10.
+// The field: a restarted node finds its own old record and believes that it leads.
 TEST(LeaseMachine, NotEvenItsOwnSessionInTheRecordMakesItLead) {
   StoredKeys store;
   {
@@ -889,7 +889,7 @@ TEST(LeaseMachine, AUnavailableStoreDuringATakeoverCostsNoObservation) {
   EXPECT_EQ(one.authority()->guard.epoch(), Epoch(2));
 }
 
-// A9.
+// The field: the lease is given back while work is in flight and the process still believes that it leads.
 TEST(LeaseMachine, ReleaseClearsTheAuthorityBeforeTheTermIsGivenBack) {
   StoredKeys store;
   Player one(store);
@@ -998,7 +998,7 @@ TEST(LeaseConfig, RefusesTimesThatCannotKeepALease) {
               IsError(ErrorCode::kInvalidArgument, HasSubstr("poll")));
   EXPECT_THAT(refused([](LeaseConfig& c) { c.margin = milliseconds(0); }),
               IsError(ErrorCode::kInvalidArgument, HasSubstr("margin")));
-  // A8: a hung request must not eat the whole lease.
+  // A hung request must not eat the whole lease.
   EXPECT_THAT(refused([](LeaseConfig& c) { c.attempt = milliseconds(3'251); }),
               IsError(ErrorCode::kInvalidArgument, HasSubstr("attempt")));
   EXPECT_THAT(refused([](LeaseConfig& c) { c.attempt = milliseconds(3'250); }), testing::IsOk());
