@@ -6,7 +6,7 @@ above it or behind it on its own line. Declarations that follow each other witho
 
 What needs no comment of its own:
   - what is private or protected, a friend, a forward declaration, a static_assert, a specialisation in somebody else's namespace,
-    a macro whose name ends in an underscore;
+    a macro that is part of another (its name ends in an underscore or begins with LAKE_INTERNAL_);
   - an override: the interface has the contract;
   - constructors, destructors, assignments and comparisons: the class comment speaks for them;
   - accessors: functions with a snake_case name and no parameters;
@@ -85,7 +85,7 @@ class _Scanner:
             end += 1
         self.at = end
         macro = MACRO.match(self.code, begin)
-        if macro and not foreign and not macro.group(1).endswith("_"):
+        if macro and not foreign and not re.fullmatch(r"\w+_|LAKE_INTERNAL_\w+", macro.group(1)):
             self.declarations.append(Declaration("macro", macro.group(1), begin, end, "", self.code[begin:end]))
 
     def _take_declaration(self, class_name, public, foreign):
