@@ -220,7 +220,8 @@ Status IcebergEngine::PutMetadata(std::string_view planned_location,
 Result<PlannedState> IcebergEngine::Reconcile(std::string_view planned_location,
                                               const Uuid& incarnation, Deadline deadline) {
   // From the store, not from the cache: whether the file is there is the question.
-  const Result<MetadataPtr> metadata = Fetch(planned_location, deadline);
+  std::string bytes;
+  const Result<MetadataPtr> metadata = Fetch(planned_location, deadline, &bytes);
   if (!metadata.has_value()) {
     switch (metadata.error().code()) {
       case ErrorCode::kNotFound:
@@ -230,22 +231,34 @@ Result<PlannedState> IcebergEngine::Reconcile(std::string_view planned_location,
         return std::unexpected(metadata.error());
     }
   }
-  return (*metadata)->table_uuid == incarnation ? PlannedState::kComplete : PlannedState::kAbsent;
+  if ((*metadata)->table_uuid != incarnation) {
+    return PlannedState::kAbsent;
+  }
+  // Its writer may have died between making it visible and making it durable. Putting the same bytes again confirms the second;
+  // what the file names was complete before it was written.
+  const Status confirmed = objects_.PutIfAbsent(planned_location, bytes, deadline);
+  if (!confirmed.has_value() && confirmed.error().code() != ErrorCode::kAlreadyExists) {
+    return std::unexpected(
+        confirmed.error().With(fmt::format("metadata file {}", planned_location)));
+  }
+  return PlannedState::kComplete;
 }
 
 Result<MetadataPtr> IcebergEngine::Load(std::string_view metadata_location, Deadline deadline) {
   if (MetadataPtr cached = cache_.Find(metadata_location); cached != nullptr) {
     return cached;
   }
-  return Fetch(metadata_location, deadline);
+  std::string bytes;
+  return Fetch(metadata_location, deadline, &bytes);
 }
 
-Result<MetadataPtr> IcebergEngine::Fetch(std::string_view metadata_location, Deadline deadline) {
+Result<MetadataPtr> IcebergEngine::Fetch(std::string_view metadata_location, Deadline deadline,
+                                         std::string* bytes) {
   const std::string what = fmt::format("metadata file {}", metadata_location);
-  LAKE_TRY(const std::string bytes,
+  LAKE_TRY(*bytes,
            WithContext(objects_.Get(metadata_location, iceberg::kTableMetadataBytesMax, deadline),
                        what));
-  Result<iceberg::TableMetadata> parsed = iceberg::ParseTableMetadata(bytes);
+  Result<iceberg::TableMetadata> parsed = iceberg::ParseTableMetadata(*bytes);
   if (!parsed.has_value()) {
     const ErrorCode code = parsed.error().code() == ErrorCode::kInvalidArgument
                                ? ErrorCode::kCorruption
@@ -253,7 +266,7 @@ Result<MetadataPtr> IcebergEngine::Fetch(std::string_view metadata_location, Dea
     return std::unexpected(Error(code, parsed.error().message()).With(what));
   }
   auto metadata = std::make_shared<const iceberg::TableMetadata>(*std::move(parsed));
-  cache_.Insert(metadata_location, metadata, bytes.size());
+  cache_.Insert(metadata_location, metadata, bytes->size());
   return metadata;
 }
 

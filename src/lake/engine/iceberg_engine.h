@@ -52,8 +52,9 @@ class IcebergEngine final : public TableEngine {
   Status PutMetadata(std::string_view planned_location, const iceberg::TableMetadata& metadata,
                      Deadline deadline);
 
-  // Reads a metadata file from the store and keeps it in the cache.
-  Result<MetadataPtr> Fetch(std::string_view metadata_location, Deadline deadline);
+  // Reads a metadata file from the store into `bytes`, and keeps what it says in the cache.
+  Result<MetadataPtr> Fetch(std::string_view metadata_location, Deadline deadline,
+                            std::string* bytes);
 
   objstore::ObjectStore& objects_;
   Random& random_;

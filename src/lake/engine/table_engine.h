@@ -42,7 +42,7 @@ struct AppendPlan {
 
 // What a planned metadata file turned out to be.
 enum class PlannedState {
-  kComplete,  // It is there and is a version of that table: it may be published.
+  kComplete,  // It is there, durable, and a version of that table: it may be published.
   kAbsent,  // It is not there, or is no metadata of that table: its operation can only be aborted.
 };
 
@@ -70,7 +70,8 @@ class TableEngine {
   // Writes a manifest, a manifest list and the metadata file of a version that holds the base's files and `files`.
   virtual Status Append(const AppendPlan& plan, Deadline deadline) = 0;
 
-  // Says whether the metadata file at `planned_location` is there, parses, and is of the table `incarnation`.
+  // Says whether the metadata file at `planned_location` is there, parses, and is of the table `incarnation`. One that is there is
+  // complete on return, whatever became of its writer.
   virtual Result<PlannedState> Reconcile(std::string_view planned_location, const Uuid& incarnation,
                                          Deadline deadline) = 0;
 
