@@ -366,6 +366,8 @@ def test_without_its_comments_every_public_declaration_of_it_offends():
         ("// O.\ntemplate <typename... F>\nstruct O : F... {\n  using F::operator()...;\n};\n\ntemplate <typename... F>\nO(F...) -> O<F...>;", []),
         ("struct Outer::Inner {\n  int F();\n};", []),
         ("int Free();  // Free.", []),
+        ("// S.\nstruct S {\n  int a;\n\n  std::function<std::map<int, int>(int)> make;\n};", []),
+        ("std::function<void(int)> Make(int x);", ["Make"]),
     ],
 )
 def test_what_needs_a_contract(text, names):

@@ -174,6 +174,12 @@ def _head(text):
     return text
 
 
+def _without_template_arguments(head):
+    """`std::function<void(int)> f` has parentheses, and is no function."""
+    shorter = re.sub(r"<(?:[^<>()]|\([^<>()]*\))*>", "", head)
+    return head if shorter == head else _without_template_arguments(shorter)
+
+
 def _classify(head, class_name):
     """Returns what a declaration declares, and its name."""
     if FREE_FORMS.match(head):
@@ -184,6 +190,8 @@ def _classify(head, class_name):
         return "none", ""
     if match := re.match(r"concept (\w+)", head):
         return "concept", match.group(1)
+    if "operator" not in head:
+        head = _without_template_arguments(head)
     before_parenthesis = head.split("(")[0]
     type_match = TYPE.match(head)
     if type_match and ("(" not in head or "{" in before_parenthesis or ":" in before_parenthesis):
@@ -193,7 +201,7 @@ def _classify(head, class_name):
     if "(" in head and not re.search(r"[={]", before_parenthesis):
         match = re.search(r"(~?\w+)\s*$", before_parenthesis)
         name = match.group(1) if match else ""
-        if re.search(r"\)\s*->\s*\w+<[^()]*>;$", head) and before_parenthesis.strip() == name and not class_name:
+        if re.search(r"\)\s*->\s*\w+;$", head) and before_parenthesis.strip() == name and not class_name:
             return "none", ""  # A deduction guide.
         return "function", name
     match = re.search(r"(\w+)(?:\[[^\]]*\])?(?:\s+GUARDED_BY)?\s*(?:[={;]|$)", head)

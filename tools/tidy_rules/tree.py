@@ -31,7 +31,8 @@ class Tree:
     def of_repository(root):
         """Reads what git knows and what it would not ignore."""
         listed = subprocess.run(
-            ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            # Whoever owns the files: a checkout of another user, as in a container, is read all the same.
+            ["git", "-c", "safe.directory=*", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             cwd=root,
             check=True,
             capture_output=True,
