@@ -12,7 +12,8 @@ namespace lake::iceberg {
 // Container Files"). Every Iceberg client reads kNull and kDeflate; the others are optional there.
 enum class AvroCodec {
   kNull,       // Not at all.
-  kDeflate,    // RFC 1951, without header or checksum.
+  kDeflate,    // RFC 1951, without header or checksum. Read also with the first bytes of zlib's
+               // checksum behind it, as writers in Python leave them.
   kSnappy,     // Snappy, then the CRC-32 of the uncompressed bytes, big-endian.
   kZstandard,  // RFC 8878 frames; the ones written here carry a checksum.
 };

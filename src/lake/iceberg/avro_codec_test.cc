@@ -83,6 +83,22 @@ TEST(AvroCodec, RefusesBytesBehindABlock) {
   }
 }
 
+TEST(AvroCodec, AcceptsTheBeginningOfZlibsChecksumBehindADeflatedBlock) {
+  const std::string block = "123456789";
+  const std::string deflated = AvroCompress(AvroCodec::kDeflate, block).value();
+  const std::string checksum = "\x09\x1e\x01\xde";  // Of these digits, by Adler-32.
+  std::string restored;
+  for (std::size_t kept = 0; kept <= checksum.size(); ++kept) {
+    EXPECT_THAT(AvroDecompress(AvroCodec::kDeflate, deflated + checksum.substr(0, kept), restored),
+                IsOk());
+    EXPECT_EQ(restored, block);
+  }
+  for (const std::string& wrong : {checksum + "x", std::string("\x09\x1f"), checksum.substr(1)}) {
+    EXPECT_THAT(AvroDecompress(AvroCodec::kDeflate, deflated + wrong, restored),
+                IsError(ErrorCode::kCorruption, HasSubstr("follow")));
+  }
+}
+
 TEST(AvroCodec, FindsEveryFlippedBitWhereTheCodecHasAChecksum) {
   const std::string block = "The quick brown fox jumps over the lazy dog, over and over and over.";
   for (const AvroCodec codec : {AvroCodec::kSnappy, AvroCodec::kZstandard}) {
