@@ -29,7 +29,7 @@ format:  ## format every C++ file in place
 bench:   ## set up, build and run the benchmarks; the results also go to build/bench
 	@tools/setup
 	@cmake --preset release
-	@cmake --build --preset release
+	@cmake --build --preset release --target lake benches
 	@tools/bench
 
 clean:   ## remove what was built, but not what tools/setup installed
