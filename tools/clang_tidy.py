@@ -32,7 +32,6 @@ FILE_SECONDS_MAX = 300
 TEST_CHECKS = ",".join(
     (
         "-clang-analyzer-*",
-        "-bugprone-unchecked-optional-access",
         "-concurrency-mt-unsafe",
         "-cppcoreguidelines-avoid-non-const-global-variables",
         "-performance-inefficient-vector-operation",

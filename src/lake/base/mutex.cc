@@ -5,8 +5,7 @@
 namespace lake {
 namespace {
 
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the scheduler of a thread is
-// a property of the thread.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): it belongs to a thread.
 thread_local Scheduler* current_scheduler = nullptr;
 
 }  // namespace
