@@ -22,10 +22,6 @@ using engine::InputFormat;
 using iceberg::NestedField;
 using iceberg::TypeKind;
 
-// Text with more than microseconds, and (where no zone belongs) with an offset from UTC: DuckDB would cut and shift it.
-constexpr std::string_view kTooFine = R"(:\d{2}\.\d{6}0*[1-9])";
-constexpr std::string_view kTooFineOrShifted = R"(:\d{2}\.\d{6}0*[1-9]|:\d{2}(\.\d+)?\s*[+-]\d)";
-
 // Every choice that DuckDB would otherwise make by looking at the first rows is fixed, except the delimiter.
 constexpr std::string_view kCsvOptions =
     "header = true, all_varchar = true, quote = '\"', escape = '\"', comment = '', skip = 0, "
@@ -155,35 +151,47 @@ LogicalType AsText(const iceberg::Type& type) {
   }
 }
 
-// Returns the type to which text is converted first, in which more can be told apart than in the type itself.
-LogicalType Wide(const iceberg::Type& type, const LogicalType& exact) {
+// Returns the condition under which a text, which the type's cast accepts, says more than the value that comes out: DuckDB
+// rounds and cuts. Nothing for types where that cannot be. Plain forms are told by their looks, because the comparison with a
+// value of more digits is slow.
+std::string SaysMore(const iceberg::Type& type, const std::string& text) {
+  const auto unless_plain = [&](const std::string& plain, const LogicalType& exact,
+                                const LogicalType& wide) {
+    return fmt::format(
+        "CASE WHEN {0} IS NULL OR regexp_full_match({0}, {1}) THEN false "
+        "ELSE CAST(TRY_CAST({0} AS {2}) AS {3}) IS DISTINCT FROM TRY_CAST({0} AS {3}) END",
+        text, Literal(plain), exact.ToString(), wide.ToString());
+  };
   switch (type.kind()) {
     case TypeKind::kInt:
+      return unless_plain(R"(\s*[+-]?\d+\s*)", LogicalType::INTEGER, LogicalType::DECIMAL(38, 18));
     case TypeKind::kLong:
-      return LogicalType::DECIMAL(38, 18);
+      return unless_plain(R"(\s*[+-]?\d+\s*)", LogicalType::BIGINT, LogicalType::DECIMAL(38, 18));
     case TypeKind::kDecimal: {
-      const std::int32_t scale =
-          std::min(38 - (type.precision() - type.scale()), std::max(18, type.scale()));
-      return LogicalType::DECIMAL(38, static_cast<std::uint8_t>(scale));
+      const auto precision = static_cast<std::uint8_t>(type.precision());
+      const auto scale = static_cast<std::uint8_t>(type.scale());
+      // As many more digits of fraction as there is room for.
+      return unless_plain(
+          fmt::format(R"(\s*[+-]?\d*(\.\d{{0,{}}}0*)?\s*)", scale),
+          LogicalType::DECIMAL(precision, scale),
+          LogicalType::DECIMAL(38, static_cast<std::uint8_t>(38 - (precision - scale))));
     }
     case TypeKind::kDate:
-      return LogicalType::TIMESTAMP;
-    case TypeKind::kStruct: {
-      duckdb::child_list_t<LogicalType> children;
-      for (std::size_t i = 0; i < type.fields().size(); ++i) {
-        children.emplace_back(
-            type.fields()[i].name,
-            Wide(type.fields()[i].type, duckdb::StructType::GetChildType(exact, i)));
-      }
-      return LogicalType::STRUCT(std::move(children));
-    }
-    case TypeKind::kList:
-      return LogicalType::LIST(Wide(type.element().type, duckdb::ListType::GetChildType(exact)));
-    case TypeKind::kMap:
-      return LogicalType::MAP(Wide(type.key().type, duckdb::MapType::KeyType(exact)),
-                              Wide(type.value().type, duckdb::MapType::ValueType(exact)));
+      return unless_plain(R"(\s*\d+-\d+-\d+\s*)", LogicalType::DATE, LogicalType::TIMESTAMP);
+    case TypeKind::kTime:
+    case TypeKind::kTimestamptz:
+      return fmt::format("regexp_matches({}, {})", text, Literal(R"(:\d{2}\.\d{6}0*[1-9])"));
+    case TypeKind::kTimestamp:
+      // An offset from UTC has no place here; DuckDB would apply and forget it.
+      return fmt::format("regexp_matches({}, {})", text,
+                         Literal(R"(:\d{2}\.\d{6}0*[1-9]|:\d{2}(\.\d+)?\s*[+-]\d)"));
+    case TypeKind::kFloat:
+    case TypeKind::kDouble:
+      // A number too large to hold is no infinity.
+      return fmt::format("(regexp_matches({0}, '[0-9]') AND isinf(TRY_CAST({0} AS {1})))", text,
+                         type.kind() == TypeKind::kFloat ? "FLOAT" : "DOUBLE");
     default:
-      return exact;
+      return {};
   }
 }
 
@@ -341,7 +349,7 @@ class Converter {
       : field_(field), to_(std::move(to)), from_(std::move(from)), text_(text) {}
 
   std::string Convert(const std::string& source) {
-    return WithoutNulls(text_ ? FromText(source) : Exactly(source, source, from_, {}));
+    return WithoutNulls(text_ ? FromText(source) : FromValue(source));
   }
 
  private:
@@ -349,61 +357,43 @@ class Converter {
     return fmt::format("CAST({} AS {})", expression, type.ToString());
   }
 
+  // Converts text. A nested value is converted as a whole or not at all, so there it is DuckDB that says what does not fit.
   std::string FromText(std::string source) {
     const LogicalType as_text = AsText(field_.type);
     if (from_ != as_text) {
       source = Cast(source, as_text);
     }
-    const std::string finer =
-        AnyLeaf(field_.type, source, [](const iceberg::Type& leaf, const std::string& value) {
-          switch (leaf.kind()) {
-            case TypeKind::kTime:
-            case TypeKind::kTimestamptz:
-              return fmt::format("regexp_matches({}, {})", value, Literal(std::string(kTooFine)));
-            case TypeKind::kTimestamp:
-            case TypeKind::kDate:
-              return fmt::format("regexp_matches({}, {})", value,
-                                 Literal(std::string(kTooFineOrShifted)));
-            case TypeKind::kFloat:
-            case TypeKind::kDouble:
-              // A number too large to hold is no infinity.
-              return fmt::format("(regexp_matches({0}, '[0-9]') AND isinf(TRY_CAST({0} AS {1})))",
-                                 value, leaf.kind() == TypeKind::kFloat ? "FLOAT" : "DOUBLE");
-            default:
-              return std::string();
-          }
-        });
-    const LogicalType wide = Wide(field_.type, to_);
-    if (wide == LogicalType::VARCHAR) {
+    if (to_ == as_text) {
       return source;
     }
-    // A nested value is converted as a whole or not at all, so there it is DuckDB that says what does not fit.
-    const char* cast = field_.type.is_nested() ? "CAST" : "TRY_CAST";
-    return Exactly(source, fmt::format("{}({} AS {})", cast, source, wide.ToString()), wide, finer);
+    const std::string more = AnyLeaf(field_.type, source, SaysMore);
+    if (field_.type.is_nested()) {
+      const std::string value = Cast(source, to_);
+      return more.empty() ? value : Unless(more, source, value);
+    }
+    const std::string value = fmt::format("TRY_CAST({} AS {})", source, to_.ToString());
+    return Unless(value + " IS NULL" + (more.empty() ? more : " OR " + more), source, value);
   }
 
-  // Converts `value`, which has the type `from`, so that nothing is lost. `source` is what the input says.
-  std::string Exactly(const std::string& source, const std::string& value, const LogicalType& from,
-                      const std::string& refused) {
-    const bool fits = AlwaysFits(from, to_);
-    if (fits && !text_) {
-      return from == to_ ? value : Cast(value, to_);
+  // Converts a value of the type that it has in the file.
+  std::string FromValue(const std::string& source) {
+    if (AlwaysFits(from_, to_)) {
+      return from_ == to_ ? source : Cast(source, to_);
     }
     const char* cast = field_.type.is_nested() ? "CAST" : "TRY_CAST";
-    const std::string result =
-        from == to_ ? value : fmt::format("{}({} AS {})", cast, value, to_.ToString());
-    std::string wrong = fmt::format("{} IS NULL", result);
-    if (!fits) {
-      wrong +=
-          fmt::format(" OR CAST({} AS {}) IS DISTINCT FROM {}", result, from.ToString(), value);
-    }
-    if (!refused.empty()) {
-      wrong += " OR " + refused;
-    }
+    const std::string value = fmt::format("{}({} AS {})", cast, source, to_.ToString());
+    return Unless(
+        fmt::format("CAST({} AS {}) IS DISTINCT FROM {}", value, from_.ToString(), source), source,
+        value);
+  }
+
+  // Returns `value`, or the error that `source` does not fit if it is not null and `wrong` is the case.
+  std::string Unless(const std::string& wrong, const std::string& source,
+                     const std::string& value) const {
     return fmt::format(
         "CASE WHEN {0} IS NOT NULL AND ({1}) THEN error('the value ' || left(CAST({0} AS VARCHAR), "
         "100) || {2}) ELSE {3} END",
-        source, wrong, Literal(" does not fit " + field_.type.ToString()), result);
+        source, wrong, Literal(" does not fit " + field_.type.ToString()), value);
   }
 
   std::string WithoutNulls(std::string value) {

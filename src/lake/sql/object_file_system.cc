@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <memory>
 #include <utility>
 
 #include "lake/base/check.h"
@@ -31,15 +33,20 @@ class ReadHandle final : public duckdb::FileHandle {
   const std::uint64_t size_;
 };
 
+// Nothing is asked of the store before there is something to write: an error at opening would
+// reach DuckDB while it moves from one file to the next, when another of its threads still writes
+// to the one before, and that it does not survive.
 class WriteHandle final : public duckdb::FileHandle {
  public:
+  using Start = std::function<Result<std::unique_ptr<objstore::ObjectWriter>>()>;
+
   WriteHandle(duckdb::FileSystem& owner, const std::string& name, duckdb::FileOpenFlags open_flags,
-              std::unique_ptr<objstore::ObjectWriter> writer)
-      : FileHandle(owner, name, open_flags), writer_(std::move(writer)) {}
+              Start start)
+      : FileHandle(owner, name, open_flags), start_(std::move(start)) {}
 
   void Append(const void* data, std::size_t bytes) {
     const std::string_view piece(static_cast<const char*>(data), bytes);
-    if (writer_ == nullptr) {
+    if (closed_) {
       ThrowWhileRunning(Error(ErrorCode::kInternal, "write to a closed file " + path));
     }
     size_ += bytes;
@@ -47,7 +54,7 @@ class WriteHandle final : public duckdb::FileHandle {
       Flush();
     }
     if (bytes >= kWriteBufferBytes) {
-      Check(writer_->Append(piece));
+      Write(piece);
     } else {
       buffer_.append(piece);
     }
@@ -55,10 +62,14 @@ class WriteHandle final : public duckdb::FileHandle {
 
   // Idempotent: DuckDB closes a handle more than once. Only the first call can fail.
   void Close() override {
-    if (writer_ == nullptr) {
+    if (closed_) {
       return;
     }
+    closed_ = true;
     Flush();
+    if (writer_ == nullptr) {
+      Write("");  // An empty file is a file.
+    }
     const auto writer = std::move(writer_);
     Check(writer->Finish());
   }
@@ -68,9 +79,20 @@ class WriteHandle final : public duckdb::FileHandle {
  private:
   void Flush() {
     if (!buffer_.empty()) {
-      Check(writer_->Append(buffer_));
+      Write(buffer_);
       buffer_.clear();
     }
+  }
+
+  void Write(std::string_view bytes) {
+    if (writer_ == nullptr) {
+      auto started = start_();
+      if (!started.has_value()) {
+        ThrowWhileRunning(started.error().With("create " + std::string(FromObjectPath(path))));
+      }
+      writer_ = std::move(*started);
+    }
+    Check(writer_->Append(bytes));
   }
 
   void Check(const Status& status) const {
@@ -79,7 +101,9 @@ class WriteHandle final : public duckdb::FileHandle {
     }
   }
 
-  std::unique_ptr<objstore::ObjectWriter> writer_;  // Null once closed.
+  const Start start_;
+  std::unique_ptr<objstore::ObjectWriter> writer_;  // Null before the first byte, and once closed.
+  bool closed_ = false;
   std::string buffer_;
   std::uint64_t size_ = 0;
 };
@@ -121,14 +145,12 @@ duckdb::unique_ptr<duckdb::FileHandle> ObjectFileSystem::OpenFileExtended(
     duckdb::optional_ptr<duckdb::FileOpener> /*opener*/) {
   const std::string path(FromObjectPath(file.path));
   if (flags.OpenForWriting()) {
-    if (options_.on_started) {
-      options_.on_started(path);
-    }
-    auto writer = objects_.StartWrite(path, clock_.Now() + options_.write_timeout);
-    if (!writer.has_value()) {
-      ThrowWhileRunning(writer.error().With("create " + path));
-    }
-    return duckdb::make_uniq<WriteHandle>(*this, file.path, flags, std::move(*writer));
+    return duckdb::make_uniq<WriteHandle>(*this, file.path, flags, [this, path] {
+      if (options_.on_started) {
+        options_.on_started(path);
+      }
+      return objects_.StartWrite(path, clock_.Now() + options_.write_timeout);
+    });
   }
   if (file.extended_info != nullptr) {
     const auto size = file.extended_info->options.find(kSizeOption);

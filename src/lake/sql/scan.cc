@@ -1,3 +1,4 @@
+#include <exception>
 #include <string>
 #include <utility>
 
@@ -5,6 +6,7 @@
 #include "lake/sql/column_definitions_internal.h"
 #include "lake/sql/error_internal.h"
 #include "lake/sql/file_list_internal.h"
+#include "lake/sql/object_file_system_internal.h"
 #include "lake/sql/scan_internal.h"
 #include "lake/sql/scan_reader_internal.h"
 
@@ -26,6 +28,62 @@ const ScanTarget& TargetOf(duckdb::optional_ptr<const duckdb::FunctionData> bind
   return bind_data->Cast<duckdb::MultiFileBindData>()
       .multi_file_reader->Cast<LakeReader>()
       .target();
+}
+
+// Says of an error that comes out of DuckDB's Parquet reader that the file is damaged, and which one. What is Lake's own error,
+// or no fault of a file, passes as it is.
+[[noreturn]] void Blame(const ScanTarget& target, const std::exception& exception,
+                        const duckdb::LocalTableFunctionState* state) {
+  const duckdb::ErrorData error(exception);
+  const bool of_bytes = error.Type() == duckdb::ExceptionType::INVALID_INPUT ||
+                        error.Type() == duckdb::ExceptionType::IO ||
+                        error.Type() == duckdb::ExceptionType::SERIALIZATION;
+  if (IsLakeError(error) || !of_bytes) {
+    throw;
+  }
+  std::string message =
+      duckdb::StringUtil::Replace(error.RawMessage(), std::string(kObjectPrefix), "");
+  if (state != nullptr) {
+    const auto& reader = state->Cast<duckdb::MultiFileLocalState>().reader;
+    const std::string file =
+        reader == nullptr ? "" : std::string(FromObjectPath(reader->GetFileName()));
+    if (message.find(file) == std::string::npos) {
+      message = file + ": " + message;
+    }
+  }
+  ThrowWhileRunning(Error(ErrorCode::kCorruption, message)
+                        .With("read table " + target.entry->table().name.ToString()));
+}
+
+duckdb::unique_ptr<duckdb::GlobalTableFunctionState> InitGlobal(
+    duckdb::ClientContext& context, duckdb::TableFunctionInitInput& input) {
+  const ScanTarget& target = TargetOf(input.bind_data);
+  try {
+    return target.init_global(context, input);
+  } catch (const std::exception& exception) {
+    Blame(target, exception, nullptr);
+  }
+}
+
+duckdb::unique_ptr<duckdb::LocalTableFunctionState> InitLocal(
+    duckdb::ExecutionContext& context, duckdb::TableFunctionInitInput& input,
+    duckdb::GlobalTableFunctionState* state) {
+  const ScanTarget& target = TargetOf(input.bind_data);
+  try {
+    return target.init_local(context, input, state);
+  } catch (const std::exception& exception) {
+    Blame(target, exception, nullptr);
+  }
+}
+
+void ScanRows(duckdb::ClientContext& context, duckdb::TableFunctionInput& input,
+              duckdb::DataChunk& output) {
+  const ScanTarget& target = TargetOf(input.bind_data);
+  try {
+    target.scan(context, input, output);
+  } catch (const std::exception& exception) {
+    Blame(target, exception, input.local_state.get());
+  }
 }
 
 duckdb::BindInfo GetBindInfo(const duckdb::optional_ptr<duckdb::FunctionData> bind_data) {
@@ -97,10 +155,16 @@ duckdb::TableFunction BindScan(duckdb::ClientContext& context,
   if (!columns.has_value()) {
     ThrowWhileBinding(columns.error().With("table " + entry->table().name.ToString()));
   }
-  auto target = std::make_shared<const ScanTarget>(ScanTarget{
-      .entry = std::move(entry), .files = std::move(files), .columns = std::move(*columns)});
-
   duckdb::TableFunction function = ParquetScan(context);
+  auto target = std::make_shared<const ScanTarget>(ScanTarget{.entry = std::move(entry),
+                                                              .files = std::move(files),
+                                                              .columns = std::move(*columns),
+                                                              .init_global = function.init_global,
+                                                              .init_local = function.init_local,
+                                                              .scan = function.function});
+  function.init_global = InitGlobal;
+  function.init_local = InitLocal;
+  function.function = ScanRows;
   function.name = "lake_scan";
   function.function_info = duckdb::make_shared_ptr<ScanInfo>(target);
   function.get_multi_file_reader = MakeReader;

@@ -15,6 +15,10 @@ struct ScanTarget {
   // The version's columns as DuckDB's readers want them: field ids as identifiers, what a file
   // lacks as defaults.
   duckdb::vector<duckdb::MultiFileColumnDefinition> columns;
+  // DuckDB's own Parquet scan.
+  duckdb::table_function_init_global_t init_global = nullptr;
+  duckdb::table_function_init_local_t init_local = nullptr;
+  duckdb::table_function_t scan = nullptr;
 };
 
 // Maps what is in a table's files to the table's columns. Matching is by field id, at every depth:

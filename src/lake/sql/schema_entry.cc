@@ -59,8 +59,11 @@ Result<TableVersion> ResolveVersion(duckdb::ClientContext& context,
   if (unit == "timestamp") {
     duckdb::Value moment;
     std::string why;
-    if (!value.TryCastAs(context, duckdb::LogicalType::TIMESTAMP_TZ, moment, &why)) {
-      return InvalidArgument("AT (TIMESTAMP => …) takes a timestamp: " + why);
+    // A failed cast may answer with a null instead.
+    if (!value.TryCastAs(context, duckdb::LogicalType::TIMESTAMP_TZ, moment, &why) ||
+        moment.IsNull()) {
+      return InvalidArgument("AT (TIMESTAMP => …) takes a timestamp, not " + value.ToString() +
+                             (why.empty() ? "" : ": " + why));
     }
     const duckdb::timestamp_t micros = duckdb::TimestampTZValue::Get(moment);
     if (micros == duckdb::timestamp_t::infinity()) {
