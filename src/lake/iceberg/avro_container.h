@@ -16,6 +16,7 @@ namespace lake::iceberg {
 // The key-value metadata in the header of a container.
 using AvroMetadata = std::map<std::string, std::string, std::less<>>;
 
+// The marker that ends the header and every block of a container: random, one a file.
 inline constexpr std::size_t kAvroSyncBytes = 16;
 using AvroSync = std::array<char, kAvroSyncBytes>;
 

@@ -16,6 +16,7 @@ namespace lake::iceberg {
 // How deeply values may nest when they are skipped. Only a schema that contains itself gets there.
 inline constexpr int kAvroDepthMax = 64;
 
+// The kinds of Avro's types, in the order of their names in avro_schema.cc.
 enum class AvroKind : std::uint8_t {
   kNull,
   kBoolean,

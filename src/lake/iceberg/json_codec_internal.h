@@ -103,8 +103,10 @@ UnknownMembers CollectUnknown(const boost::json::object& object,
 // Writes back what CollectUnknown found. A member that the object has already stays as it is.
 void AddUnknown(boost::json::object& object, const UnknownMembers& unknown);
 
+// Writes what GetProperties reads.
 boost::json::object WriteProperties(const Properties& properties);
 
+// Writes what GetIds reads.
 template <typename Id>
 boost::json::array WriteIds(const std::vector<Id>& ids) {
   boost::json::array array;
@@ -115,6 +117,7 @@ boost::json::array WriteIds(const std::vector<Id>& ids) {
   return array;
 }
 
+// Writes what GetList reads; `write` makes an object of each element.
 template <typename T, typename Write>
 boost::json::array WriteList(const std::vector<T>& list, Write write) {
   boost::json::array array;
@@ -125,6 +128,7 @@ boost::json::array WriteList(const std::vector<T>& list, Write write) {
   return array;
 }
 
+// Returns milliseconds since 1970, as GetTime reads them.
 inline std::int64_t Millis(WallTime time) {
   return time.time_since_epoch().count();
 }

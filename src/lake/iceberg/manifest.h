@@ -16,6 +16,7 @@ namespace lake::iceberg {
 // The values of manifests and manifest lists, format versions 1 to 3 alike. Names, meaning and
 // field ids are those of the Iceberg specification ("Manifests", "Manifest Lists").
 
+// What a data file or delete file is written in.
 enum class FileFormat { kAvro, kOrc, kParquet, kPuffin };
 
 // Returns the name of a file format as it is stored, e.g. "PARQUET".
@@ -56,6 +57,7 @@ struct DataFile {
   bool operator==(const DataFile&) const = default;
 };
 
+// What a manifest's own commit did with the file.
 enum class ManifestEntryStatus : std::int32_t { kExisting = 0, kAdded = 1, kDeleted = 2 };
 
 // One file in a manifest, and how it came there: `manifest_entry`.
@@ -72,6 +74,7 @@ struct ManifestEntry {
   bool operator==(const ManifestEntry&) const = default;
 };
 
+// What all files of a manifest are: data, or deletes of either kind.
 enum class ManifestContent : std::int32_t { kData = 0, kDeletes = 1 };
 
 // What the partition values of a manifest's files have in common, for one field of the spec.

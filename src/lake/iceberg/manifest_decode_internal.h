@@ -21,12 +21,14 @@ inline constexpr std::size_t kManifestItemsMax = std::size_t{1} << 20;
 // file leaves out is reset, memory is kept. Failures are left in the input: damage, numbers out of
 // range, a required field that is null. The schema must outlive the decoder.
 
+// Decodes the entries of a manifest.
 class ManifestEntryDecoder {
  public:
   // See PlanRecord and PlanPartition.
   static Result<ManifestEntryDecoder> Plan(const AvroNode& schema, const Type& partition_type,
                                            const std::vector<bool>& void_fields);
 
+  // Reads one entry; whether it went well is in `in`.
   void Decode(AvroInput& in, ManifestEntry& entry) const;
 
   const Type& partition_type() const { return partition_.type; }
@@ -47,12 +49,16 @@ class ManifestEntryDecoder {
   std::size_t bytes_min_ = 0;
 };
 
+// Decodes the entries of a manifest list.
 class ManifestFileDecoder {
  public:
+  // See PlanRecord.
   static Result<ManifestFileDecoder> Plan(const AvroNode& schema);
 
+  // Reads one entry; whether it went well is in `in`.
   void Decode(AvroInput& in, ManifestFile& manifest) const;
 
+  // Every entry takes at least so many bytes; never 0.
   std::size_t bytes_min() const { return bytes_min_; }
 
  private:

@@ -10,7 +10,6 @@ namespace lake::iceberg {
 
 // The encoders of the records whose schemas manifest_fields_internal.h writes. They append to `out`
 // and trust their input: it was checked before.
-
 void EncodeManifestEntry(std::int32_t format_version, const Type& partition_type,
                          const ManifestEntry& entry, std::string& out);
 void EncodeManifestFile(std::int32_t format_version, const ManifestFile& manifest,

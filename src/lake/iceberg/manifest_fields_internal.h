@@ -63,6 +63,7 @@ enum class ManifestField : std::int32_t {
   kManifestFirstRowId = 520,
 };
 
+// How the value of a field is put together.
 enum class ManifestShape : std::uint8_t {
   kBoolean,
   kInt,
@@ -77,6 +78,7 @@ enum class ManifestShape : std::uint8_t {
   kRecordList,
 };
 
+// What the specification says about a field.
 struct ManifestFieldSpec {
   ManifestField field;
   std::string_view name;

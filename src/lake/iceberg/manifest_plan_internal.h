@@ -66,6 +66,7 @@ struct PlannedField {
   AvroSlot inner_value;
 };
 
+// One for each field of the writer's record, in its order.
 using RecordPlan = std::vector<PlannedField>;
 
 // Plans a record against our fields of it. kCorruption, naming the field, when a field is there
@@ -88,6 +89,7 @@ struct PlannedPartitionField {
   Type type;
 };
 
+// How the writer's partition record fills our tuples.
 struct PartitionPlan {
   // Of the tuples, with the types of fields that were unknown taken from the writer's schema.
   Type type;

@@ -8,9 +8,11 @@
 
 namespace lake::iceberg {
 
+// How one value orders rows, and where rows without it go.
 enum class SortDirection { kAscending, kDescending };
 enum class NullOrder { kNullsFirst, kNullsLast };
 
+// One value that orders rows, made of source columns.
 struct SortField {
   std::vector<FieldId> source_ids;  // More than one only for v3's multi-argument transforms.
   std::string transform;            // As written, also names Lake does not know.

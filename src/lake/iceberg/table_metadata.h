@@ -67,8 +67,8 @@ struct TableMetadata {
   std::vector<MetadataLogEntry> metadata_log;
   std::vector<SortOrder> sort_orders;
   SortOrderId default_sort_order_id{0};
-  std::map<std::string, SnapshotRef, std::less<>>
-      refs;  // Has "main" exactly when there is a current snapshot.
+  // Has "main" exactly when there is a current snapshot.
+  std::map<std::string, SnapshotRef, std::less<>> refs;
   std::vector<StatisticsFile> statistics;
   std::vector<PartitionStatisticsFile> partition_statistics;
   std::optional<std::int64_t> next_row_id;  // Always there in v3.

@@ -21,8 +21,8 @@ inline constexpr std::size_t kTableMetadataBytesMax = 512UL * 1024 * 1024;
 //
 //   kUnimplemented    the format version is unknown: a newer program is needed.
 //   kInvalidArgument  anything else: not JSON, a member missing or of the wrong type, or a rule of
-//   Validate broken. The message
-//                     says where. A caller that read the bytes from a table reports corruption.
+//                     Validate broken. The message says where. A caller that read the bytes from a
+//                     table reports corruption.
 Result<TableMetadata> ParseTableMetadata(std::string_view bytes);
 
 // Returns the compact JSON of metadata in its own format version. Equal metadata gives equal bytes.

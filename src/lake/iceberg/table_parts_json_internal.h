@@ -27,19 +27,16 @@ Result<PartitionSpec> ReadPartitionSpec(const boost::json::object& object);
 boost::json::array WritePartitionFieldArray(const std::vector<PartitionField>& fields);
 boost::json::object WritePartitionSpecObject(const PartitionSpec& spec);
 
+// The codecs of the other parts. Reading returns kInvalidArgument, naming the member that is missing
+// or wrong. A snapshot before v2 is written without its sequence number.
 Result<SortOrder> ReadSortOrder(const boost::json::object& object);
 boost::json::object WriteSortOrderObject(const SortOrder& order);
-
 Result<Snapshot> ReadSnapshot(const boost::json::object& object);
-// Before v2 a snapshot is written without its sequence number.
 boost::json::object WriteSnapshotObject(const Snapshot& snapshot, int format_version);
-
 Result<SnapshotRef> ReadSnapshotRef(const boost::json::object& object);
 boost::json::object WriteSnapshotRefObject(const SnapshotRef& ref);
-
 Result<StatisticsFile> ReadStatisticsFile(const boost::json::object& object);
 boost::json::object WriteStatisticsFileObject(const StatisticsFile& file);
-
 Result<PartitionStatisticsFile> ReadPartitionStatisticsFile(const boost::json::object& object);
 boost::json::object WritePartitionStatisticsFileObject(const PartitionStatisticsFile& file);
 

@@ -24,6 +24,7 @@ struct SetSnapshotRef {
   bool operator==(const SetSnapshotRef&) const = default;
 };
 
+// Any change.
 using TableUpdate = std::variant<AddSnapshot, SetSnapshotRef>;
 
 }  // namespace lake::iceberg

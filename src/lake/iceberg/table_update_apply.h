@@ -28,17 +28,14 @@ struct NextVersion {
 
 // Applies updates in order and makes the version that follows `base`:
 //   * AddSnapshot takes the table's last-sequence-number and next-row-id forward. It is kConflict
-//   if the table has moved past the
-//     snapshot's sequence number or first-row-id, kAlreadyExists if the table has a snapshot of
-//     that id.
+//     if the table has moved past the snapshot's sequence number or first-row-id, kAlreadyExists if
+//     the table has a snapshot of that id.
 //   * SetSnapshotRef on main makes the snapshot current and adds it to the snapshot log. A snapshot
-//   that was current only
-//     between two updates is not logged.
+//     that was current only between two updates is not logged.
 //   * The base's file goes into the metadata log, which keeps the newest
-//   write.metadata.previous-versions-max (at least one).
-//   * last-updated-ms is the time of a snapshot that these updates added and made current,
-//   otherwise `now`, and never before
-//     the base's: the logs stay sorted when a clock jumps back.
+//     write.metadata.previous-versions-max (at least one).
+//   * last-updated-ms is the time of a snapshot that these updates added and made current, otherwise
+//     `now`, and never before the base's: the logs stay sorted when a clock jumps back.
 // kInvalidArgument for an update or property that is wrong in itself, or a result that breaks a
 // rule of Validate.
 Result<TableMetadata> ApplyUpdates(const TableMetadata& base,

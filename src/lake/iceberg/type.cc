@@ -159,6 +159,62 @@ Type Type::Of(TypeKind kind) {
   return type;
 }
 
+Type Type::Boolean() {
+  return Of(TypeKind::kBoolean);
+}
+
+Type Type::Int() {
+  return Of(TypeKind::kInt);
+}
+
+Type Type::Long() {
+  return Of(TypeKind::kLong);
+}
+
+Type Type::Float() {
+  return Of(TypeKind::kFloat);
+}
+
+Type Type::Double() {
+  return Of(TypeKind::kDouble);
+}
+
+Type Type::Date() {
+  return Of(TypeKind::kDate);
+}
+
+Type Type::Time() {
+  return Of(TypeKind::kTime);
+}
+
+Type Type::Timestamp() {
+  return Of(TypeKind::kTimestamp);
+}
+
+Type Type::Timestamptz() {
+  return Of(TypeKind::kTimestamptz);
+}
+
+Type Type::TimestampNs() {
+  return Of(TypeKind::kTimestampNs);
+}
+
+Type Type::TimestamptzNs() {
+  return Of(TypeKind::kTimestamptzNs);
+}
+
+Type Type::String() {
+  return Of(TypeKind::kString);
+}
+
+Type Type::Uuid() {
+  return Of(TypeKind::kUuid);
+}
+
+Type Type::Binary() {
+  return Of(TypeKind::kBinary);
+}
+
 Type Type::Decimal(std::int32_t precision, std::int32_t scale) {
   LAKE_CHECK(
       precision >= 1 && precision <= kDecimalPrecisionMax && scale >= 0 && scale <= precision,

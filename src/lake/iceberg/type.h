@@ -23,6 +23,7 @@ inline constexpr std::size_t kTypeDepthMax = 64;
 // The highest precision of a decimal.
 inline constexpr std::int32_t kDecimalPrecisionMax = 38;
 
+// The types of the specification, without their parameters.
 enum class TypeKind {
   kUnknown,  // v3: always null.
   kBoolean,
@@ -59,33 +60,21 @@ class Type {
   // kGeometry and kGeography.
   static Type Of(TypeKind kind);
 
-  static Type Boolean() { return Of(TypeKind::kBoolean); }
-
-  static Type Int() { return Of(TypeKind::kInt); }
-
-  static Type Long() { return Of(TypeKind::kLong); }
-
-  static Type Float() { return Of(TypeKind::kFloat); }
-
-  static Type Double() { return Of(TypeKind::kDouble); }
-
-  static Type Date() { return Of(TypeKind::kDate); }
-
-  static Type Time() { return Of(TypeKind::kTime); }
-
-  static Type Timestamp() { return Of(TypeKind::kTimestamp); }
-
-  static Type Timestamptz() { return Of(TypeKind::kTimestamptz); }
-
-  static Type TimestampNs() { return Of(TypeKind::kTimestampNs); }
-
-  static Type TimestamptzNs() { return Of(TypeKind::kTimestamptzNs); }
-
-  static Type String() { return Of(TypeKind::kString); }
-
-  static Type Uuid() { return Of(TypeKind::kUuid); }
-
-  static Type Binary() { return Of(TypeKind::kBinary); }
+  // The types without parameters, by name.
+  static Type Boolean();
+  static Type Int();
+  static Type Long();
+  static Type Float();
+  static Type Double();
+  static Type Date();
+  static Type Time();
+  static Type Timestamp();
+  static Type Timestamptz();
+  static Type TimestampNs();
+  static Type TimestamptzNs();
+  static Type String();
+  static Type Uuid();
+  static Type Binary();
 
   // 1 ≤ precision ≤ kDecimalPrecisionMax and 0 ≤ scale ≤ precision.
   static Type Decimal(std::int32_t precision, std::int32_t scale);
@@ -143,10 +132,9 @@ class Type {
   struct Details;
 
   TypeKind kind_ = TypeKind::kUnknown;
-  std::int32_t first_ = 0;   // Precision of a decimal, length of a fixed.
-  std::int32_t second_ = 0;  // Scale of a decimal.
-  std::shared_ptr<const Details>
-      details_;  // Fields and text parameters; null if the type has none.
+  std::int32_t first_ = 0;                  // Precision of a decimal, length of a fixed.
+  std::int32_t second_ = 0;                 // Scale of a decimal.
+  std::shared_ptr<const Details> details_;  // Fields and text parameters; null if there are none.
 };
 
 // A field of a struct (a column, if the struct is the schema), or the element, key or value of a

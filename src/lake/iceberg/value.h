@@ -11,6 +11,7 @@
 
 namespace lake::iceberg {
 
+// 128 bits hold the unscaled value of every decimal.
 __extension__ using Int128 = __int128;
 
 // The unscaled value of a decimal; its type knows precision and scale.
@@ -32,6 +33,7 @@ struct Decimal {
 using Value = std::variant<std::monostate, bool, std::int32_t, std::int64_t, float, double, Decimal,
                            std::string>;
 
+// Whether the value is null.
 inline bool IsNull(const Value& value) {
   return std::holds_alternative<std::monostate>(value);
 }
