@@ -453,6 +453,11 @@ def test_these_documents_are_refused(text, words):
     one(documents.check_markdown(Tree(files)), "docs/x.md", words)
 
 
+def test_a_page_that_a_comment_names_is_there():
+    tree = Tree({"src/lake/x.h": "// See docs/x.md and docs/gone.md.", "docs/x.md": "# X\n"})
+    one(documents.check_references(tree), "src/lake/x.h", "docs/gone.md does not exist")
+
+
 ADR = "# 0001 Words\n\n## Context\n\n## Decision\n\n## Alternatives\n\n## Consequences\n"
 
 

@@ -18,6 +18,7 @@ HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$", re.MULTILINE)
 CODE_SPAN = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 FENCE = re.compile(r"^ *(```|~~~).*?^ *\1[^\n]*$", re.MULTILINE | re.DOTALL)
 REPOSITORY_PATH = re.compile(r"(?:src|docs|tests|tools|apps|bench|cmake)/[\w./-]+|\.ci/run")
+PAGE = re.compile(r"(?<![\w./])docs/[\w/-]+\.md\b")
 TEST_NAME = re.compile(r"[A-Z]\w*\.[A-Z]\w*")
 GTEST = re.compile(r"\bTEST(?:_[FP])?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
 TYPED_GTEST = re.compile(r"\bTYPED_TEST(?:_P)?\s*\(\s*(\w+)\s*,\s*(\w+)\s*\)")
@@ -80,6 +81,15 @@ def check_markdown(tree):
                 yield Offence(path, _line(text, match.start()), f"`{span}` does not exist")
             elif TEST_NAME.fullmatch(span) and not span.endswith((".Md", ".Cc")) and span not in tests:
                 yield Offence(path, _line(text, match.start()), f"`{span}` is not the name of a test")
+
+
+def check_references(tree):
+    """A page that a comment or a text file of ours names is there."""
+    for path in tree.cpp_paths() + tree.paths(".txt", ".cmake", ".toml", ".in", "README.md"):
+        text = tree.cpp(path).comments if path.endswith((".cc", ".h")) else tree.text(path)
+        for match in PAGE.finditer(text):
+            if not tree.has(match.group(0)):
+                yield Offence(path, _line(text, match.start()), f"{match.group(0)} does not exist")
 
 
 def check_architecture(tree):
@@ -175,6 +185,7 @@ def check_paths(tree):
 
 def check(tree, config):
     yield from check_markdown(tree)
+    yield from check_references(tree)
     yield from check_architecture(tree)
     yield from check_decisions(tree)
     yield from check_readmes(tree)
