@@ -20,6 +20,7 @@ namespace lake::internal {
 // LAKE_DCHECK is LAKE_CHECK for conditions that are expensive to evaluate: on in debug builds,
 // compiled but not run otherwise.
 #ifdef NDEBUG
+// Compiled, so that it stays correct, and never run.
 #define LAKE_DCHECK(condition, message) \
   do {                                  \
     if (false) {                        \
@@ -27,5 +28,6 @@ namespace lake::internal {
     }                                   \
   } while (false)
 #else
+// As LAKE_CHECK.
 #define LAKE_DCHECK(condition, message) LAKE_CHECK(condition, message)
 #endif

@@ -128,7 +128,8 @@ Status Failpoint(std::string_view name) {
   }
   switch (rule.action) {
     case Action::kPause:
-      static_cast<void>(kill(getpid(), SIGSTOP));
+      // To this very thread: a signal to the process may be taken by another one, and this one goes on until it is stopped too.
+      static_cast<void>(raise(SIGSTOP));
       return {};
     case Action::kExit:
       _exit(kFailpointExitStatus);

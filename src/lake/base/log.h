@@ -4,6 +4,7 @@
 
 namespace lake {
 
+// How much a message matters, from little to much.
 enum class LogLevel { kDebug, kInfo, kWarning, kError };
 
 // Writes one line to standard error, with the time and the level. Thread-safe.

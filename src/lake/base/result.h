@@ -54,8 +54,11 @@ class [[nodiscard]] Error {
   std::string message_;
 };
 
+// What a call that can fail returns: its value, or the failure.
 template <typename T>
 using Result = std::expected<T, Error>;
+
+// The same for a call that returns nothing.
 using Status = Result<void>;
 
 // One maker for each code, so that a return statement reads as a sentence: `return NotFound("table
@@ -91,6 +94,7 @@ template <typename T>
 
 }  // namespace lake
 
+// The parts of LAKE_TRY; nobody else uses them.
 #define LAKE_INTERNAL_CONCAT_(a, b) a##b
 #define LAKE_INTERNAL_CONCAT(a, b) LAKE_INTERNAL_CONCAT_(a, b)
 #define LAKE_INTERNAL_TRY(result, declaration, ...)                         \

@@ -3,11 +3,14 @@
 // Names for Clang's thread-safety attributes
 // (https://clang.llvm.org/docs/ThreadSafetyAnalysis.html). Other compilers see nothing.
 #if defined(__clang__)
+// Becomes the attribute.
 #define LAKE_THREAD_ATTRIBUTE(x) __attribute__((x))
 #else
+// Becomes nothing.
 #define LAKE_THREAD_ATTRIBUTE(x)
 #endif
 
+// What they mean is in Clang's manual, under the same names.
 #define LAKE_CAPABILITY(x) LAKE_THREAD_ATTRIBUTE(capability(x))
 #define LAKE_SCOPED_CAPABILITY LAKE_THREAD_ATTRIBUTE(scoped_lockable)
 #define GUARDED_BY(x) LAKE_THREAD_ATTRIBUTE(guarded_by(x))

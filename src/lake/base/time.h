@@ -5,6 +5,7 @@
 
 namespace lake {
 
+// A length of time, wherever one is meant.
 using Duration = std::chrono::nanoseconds;
 
 // The boot-time clock (CLOCK_BOOTTIME): it never jumps, it goes on while the machine sleeps, and it

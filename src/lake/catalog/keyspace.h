@@ -16,6 +16,7 @@
 //   loc/<location>                      dir/names
 namespace lake::catalog {
 
+// The family of each kind of record.
 inline constexpr std::string_view kNamespacePrefix = "ns/";
 inline constexpr std::string_view kTablePrefix = "tbl/";
 inline constexpr std::string_view kViewPrefix = "view/";

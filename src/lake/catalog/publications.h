@@ -55,6 +55,7 @@ struct VersionPublication {
   Uuid directory;
 };
 
+// Returns the transaction that publishes it. kInvalidArgument as said at the top.
 Result<metastore::Transaction> Publish(const VersionPublication& publication);
 
 // Returns the registration that publishing `table` under `operation` makes: the base with the
@@ -87,6 +88,7 @@ struct Registering {
   FinishedOperation outcome;
 };
 
+// Returns the transaction that registers it.
 Result<metastore::Transaction> RegisterTable(const Registering& registering);
 
 // Drops a table: its name is free, and the tombstone remembers it.
@@ -99,6 +101,7 @@ struct Dropping {
   FinishedOperation outcome;
 };
 
+// Returns the transaction that drops it.
 Result<metastore::Transaction> DropTable(const Dropping& dropping);
 
 }  // namespace lake::catalog

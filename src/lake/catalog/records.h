@@ -21,6 +21,7 @@
 // in transactions use the exact bytes that were read, never a re-encoding.
 namespace lake::catalog {
 
+// The format that this version writes, and the newest it reads.
 inline constexpr std::int64_t kRecordFormat = 1;
 
 // ns/<namespace>

@@ -16,15 +16,18 @@ namespace lake::engine {
 // The format of a file that a person hands in.
 enum class InputFormat { kParquet, kCsv, kJson };
 
+// A file that a person hands in.
 struct StageInput {
   std::string path;
   InputFormat format = InputFormat::kParquet;
 };
 
+// How far the writing of data files is.
 struct StageProgress {
   double fraction = 0;  // 0 to 1, an estimate over all inputs.
 };
 
+// What is to be written, and where.
 struct StageRequest {
   // The schema whose columns are written, with their field ids. Inputs match its top-level columns by name; a column that an
   // input lacks is null there, or an error if it is required.
@@ -38,6 +41,7 @@ struct StageRequest {
   std::function<void(const StageProgress&)> on_progress;
 };
 
+// What was written.
 struct StagedFiles {
   std::vector<iceberg::DataFile> files;  // None when the inputs hold no rows.
   std::uint64_t row_count = 0;

@@ -17,6 +17,7 @@
 
 namespace lake::engine {
 
+// The content of a metadata file, shared and never changed.
 using MetadataPtr = std::shared_ptr<const iceberg::TableMetadata>;
 
 // A new table's first version.

@@ -435,7 +435,7 @@ std::size_t DecimalBytes(std::int32_t precision) {
 
 Result<std::string> ManifestEntryAvroSchema(std::int32_t format_version,
                                             const Type& partition_type) {
-  LAKE_TRY(const bj::object partition, PartitionRecord(partition_type));
+  LAKE_TRY(bj::object partition, PartitionRecord(partition_type));
   const auto data_file = [&](Field) {
     return Record("r2", Fields(kDataFileFields, format_version, [&](Field) { return partition; }));
   };

@@ -45,6 +45,8 @@ class ManifestReader {
   static Result<ManifestReader> OpenUncommitted(std::string file, std::string name);
 
   ~ManifestReader();
+  ManifestReader(const ManifestReader&) = delete;
+  ManifestReader& operator=(const ManifestReader&) = delete;
   ManifestReader(ManifestReader&& other) noexcept;
   ManifestReader& operator=(ManifestReader&& other) noexcept;
 

@@ -32,6 +32,8 @@ class ManifestWriter {
   static Result<ManifestWriter> Make(Options options, Random& random);
 
   ~ManifestWriter();
+  ManifestWriter(const ManifestWriter&) = delete;
+  ManifestWriter& operator=(const ManifestWriter&) = delete;
   ManifestWriter(ManifestWriter&& other) noexcept;
   ManifestWriter& operator=(ManifestWriter&& other) noexcept;
 

@@ -24,6 +24,7 @@ class AuthoritySlot {
   // Empty. Borrows `clock`, on which deadlines are counted, for its lifetime.
   explicit AuthoritySlot(const Clock& clock) : clock_(clock) {}
 
+  ~AuthoritySlot() = default;
   AuthoritySlot(const AuthoritySlot&) = delete;
   AuthoritySlot& operator=(const AuthoritySlot&) = delete;
 

@@ -82,8 +82,7 @@ class Election {
   // Waits until this process holds the authority and returns the guard.
   //   kNotLeader   the deadline passed and another process leads; the message names it.
   //   kCorruption, kUnimplemented   at once: the lease's records cannot be read, or their epochs
-  //   are
-  //                used up. Nobody can lead before a human has looked.
+  //                are used up. Nobody can lead before a human has looked.
   //   kUnavailable, or another error of the store   the deadline passed and the store's last answer
   //                was this.
   //   kCancelled   it was stopped, or never started.

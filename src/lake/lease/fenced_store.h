@@ -66,13 +66,11 @@ class FencedStore final {
   // Committed; or Rejected, with the items counted as in `transaction`: some of its own
   // expectations did not hold, nothing was applied; or:
   //   kInvalidArgument   a rule of MetaStore is broken, it has more than kPublicationKeysMax keys,
-  //   or
-  //                      it names a key of the lease. Nothing was sent.
-  //   kNotLeader         this process holds no authority now. Nothing was applied; go to the
-  //   leader. kFenced            the work began under another epoch than the latest authority's, or
-  //   somebody
-  //                      else leads by now, in which case this process has dropped its authority.
-  //                      Certainly not applied; the work must not go on.
+  //                      or it names a key of the lease. Nothing was sent.
+  //   kNotLeader         this process holds no authority now. Nothing was applied; go to the leader.
+  //   kFenced            the work began under another epoch than the latest authority's, or
+  //                      somebody else leads by now, in which case this process has dropped its
+  //                      authority. Certainly not applied; the work must not go on.
   //   kUnavailable       certainly not applied; retry with backoff. Also when too many wait.
   //   kDeadlineExceeded  certainly not applied.
   //   kOutcomeUnknown    it may or may not be applied, now or a little later. Read back under the

@@ -18,13 +18,11 @@
 // in time at all; the fence is for when they do not.
 //
 // Invariants.
-//   - Authority comes only from a transaction of this session that the store confirmed, by
-//   answering
+//   - Authority comes only from a transaction of this session that the store confirmed, by answering
 //     or by showing our own bytes afterwards. Finding our node's name in the record means nothing.
 //   - The guard of a term never changes. A round replaces the authority as a whole: same guard,
 //     later deadline.
-//   - What is lost stays lost: after DropAuthority of an epoch none of that epoch or an older one
-//   is
+//   - What is lost stays lost: after DropAuthority of an epoch none of that epoch or an older one is
 //     published again. Leading again takes a takeover, and so a new epoch.
 //   - No bytes return. Heartbeats differ in (epoch, session, beat), terms in (epoch, session,
 //     state). "Exactly these bytes" therefore means "nobody wrote since".
@@ -33,16 +31,14 @@
 //   - A heartbeat's answer is lost: read back. Our next beat there: it had succeeded, and as we do
 //     not know by which sending, the deadline counts from the first. Our last beat: send the same
 //     next beat again. Anything else: somebody took over.
-//   - A takeover's answer is lost: read back. It may also be applied later, so it is remembered
-//   until
+//   - A takeover's answer is lost: read back. It may also be applied later, so it is remembered until
 //     the records that it needs to find are gone for good; whenever our own bytes turn up, we won,
 //     counted from its first sending, which often means with an authority that has already ended
 //     and that the next heartbeat revives or refutes.
 //   - The store cannot be reached: the authority ends at its deadline, by itself; heartbeats go on.
 //     If one succeeds later, nobody took over in between, and the term goes on.
 //   - The stored term cannot be decoded, or its epoch is the last number: nobody takes over. A
-//   human
-//     must look.
+//     human must look.
 #include "lake/lease/lease_machine.h"
 
 #include <algorithm>

@@ -51,6 +51,7 @@ struct Deposed {
 // Give the term back if it is held, and rest.
 struct ReleaseRequested {};
 
+// Any of the events.
 using LeaseEvent =
     std::variant<StartRequested, TimePassed, LeaseRead, LeaseCommitted, Deposed, ReleaseRequested>;
 
@@ -95,6 +96,7 @@ struct WakeAt {
 // There is nothing to do until StartRequested.
 struct Rest {};
 
+// Any of the effects.
 using LeaseEffect = std::variant<PublishAuthority, DropAuthority, TermSeen, Obstacle, ReadLease,
                                  CommitLease, WakeAt, Rest>;
 

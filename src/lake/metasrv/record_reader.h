@@ -40,6 +40,7 @@ class RecordReader {
     std::optional<catalog::Registration> registration;
   };
 
+  // Returns how `operation` ended and, if `table` is given, that table's registration.
   Result<Outcome> ReadOutcome(const Uuid& operation,
                               const std::optional<catalog::TableName>& table) const;
 

@@ -28,27 +28,32 @@ struct CallOptions {
   Deadline deadline;
 };
 
+// Make one level of a namespace; the one above must exist.
 struct CreateNamespaceRequest {
   catalog::Namespace ns;
   std::map<std::string, std::string> properties;
 };
 
+// Make a table without rows.
 struct CreateTableRequest {
   catalog::TableName name;
   iceberg::Schema schema;
   std::map<std::string, std::string> properties;
 };
 
+// Name an existing metadata file as a table.
 struct RegisterTableRequest {
   catalog::TableName name;
   std::string metadata_location;
 };
 
+// Take a table out of the catalog.
 struct DropTableRequest {
   catalog::TableName name;
   bool purge = false;
 };
 
+// Add data files that are already written and complete.
 struct AppendRequest {
   catalog::TableName name;
   // The table the files were staged for. A table that was dropped and created again meanwhile is another one: kConflict.
@@ -83,6 +88,7 @@ struct OperationView {
   std::optional<catalog::OperationRecord> finished;
 };
 
+// What is known of the store and of who leads it.
 struct ServiceStatus {
   bool has_term = false;    // Somebody has led this store.
   std::uint64_t epoch = 0;  // Of the term record.
@@ -95,6 +101,7 @@ struct ServiceStatus {
   std::uint64_t tables = 0;
 };
 
+// The most pending operations that a status lists.
 inline constexpr std::size_t kStatusPendingMax = 100;
 
 // The control plane: what can be asked of Lake's metadata. Implemented by the leader in this process and, later, by a client of
@@ -117,35 +124,43 @@ class MetaService {
  public:
   virtual ~MetaService() = default;
 
+  // Makes a namespace. kNotFound: there is no parent.
   virtual Status CreateNamespace(const CreateNamespaceRequest& request,
                                  const CallOptions& options) = 0;
   // kConflict: it still holds namespaces, tables or views.
   virtual Status DropNamespace(const catalog::Namespace& ns, const CallOptions& options) = 0;
+  // Returns the namespace's record.
   virtual Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                          Deadline deadline) = 0;
   // Returns the namespaces below `parent` at every depth, sorted; below one without levels: all.
   virtual Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
                                                                  Deadline deadline) = 0;
 
+  // Makes a table. kNotFound: there is no such namespace.
   virtual Result<TableResult> CreateTable(const CreateTableRequest& request,
                                           const CallOptions& options) = 0;
+  // Registers a table. kNotFound: there is no such namespace or file.
   virtual Result<TableResult> RegisterTable(const RegisterTableRequest& request,
                                             const CallOptions& options) = 0;
   // Files stay. A purge is kUnimplemented, and refused before anything is touched.
   virtual Result<TableResult> DropTable(const DropTableRequest& request,
                                         const CallOptions& options) = 0;
+  // Adds the files as one version. kNotFound: there is no such table.
   virtual Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) = 0;
   // Returns how the append with this id ended, settling it first if it is pending, or nothing when no such operation is known:
   // then its files can be staged. `request.files` is not looked at.
   virtual Result<std::optional<TableResult>> FindAppend(const AppendRequest& request,
                                                         const CallOptions& options) = 0;
 
+  // Returns the table as it is registered now.
   virtual Result<LoadedTable> LoadTable(const catalog::TableName& name, Deadline deadline) = 0;
   // Returns the tables directly in `ns`, sorted.
   virtual Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns,
                                                              Deadline deadline) = 0;
 
+  // Returns what is known of an operation. kNotFound: nothing.
   virtual Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) = 0;
+  // Returns the state of the store. Takes no lease.
   virtual Result<ServiceStatus> GetStatus(Deadline deadline) = 0;
 };
 

@@ -88,6 +88,6 @@ class MetaStore {
 
 // The largest `limit` of a scan, and the bytes of keys and values at which a page ends early.
 inline constexpr std::size_t kScanLimitMax = 10'000;
-inline constexpr std::size_t kScanBytesMax = 1024 * 1024;
+inline constexpr std::size_t kScanBytesMax = std::size_t{1024} * 1024;
 
 }  // namespace lake::metastore

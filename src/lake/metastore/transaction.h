@@ -14,10 +14,10 @@ namespace lake::metastore {
 // Limits of every backend. A transaction has one key more than its author may use: the lease check
 // that lease::FencedStore adds.
 inline constexpr std::size_t kKeyBytesMax = 1024;
-inline constexpr std::size_t kValueBytesMax = 300 * 1024;
+inline constexpr std::size_t kValueBytesMax = std::size_t{300} * 1024;
 inline constexpr std::size_t kTransactionKeysMax = 100;
-inline constexpr std::size_t kTransactionBytesMax =
-    3584 * 1024;  // 3.5 MiB, keys and values and expected values together.
+// 3.5 MiB, keys and values and expected values together.
+inline constexpr std::size_t kTransactionBytesMax = std::size_t{3584} * 1024;
 
 // What must be true of a key for a transaction to apply.
 struct Expectation {
@@ -26,10 +26,13 @@ struct Expectation {
   Kind kind = Kind::kAny;
   std::string bytes;  // Only for kExactly: the exact bytes that were read.
 
+  // Nothing must be true.
   static Expectation Any() { return {Kind::kAny, {}}; }
 
+  // The key must be absent.
   static Expectation Absent() { return {Kind::kAbsent, {}}; }
 
+  // The key must have exactly this value.
   static Expectation Exactly(std::string bytes) { return {Kind::kExactly, std::move(bytes)}; }
 
   // Returns whether a key with this value (or without one) meets the expectation.
@@ -91,6 +94,7 @@ struct FailedExpectation {
   bool operator==(const FailedExpectation&) const = default;
 };
 
+// The transaction was applied.
 struct Committed {
   bool operator==(const Committed&) const = default;
 };
@@ -102,6 +106,7 @@ struct Rejected {
   bool operator==(const Rejected&) const = default;
 };
 
+// How a transaction that the store has decided on ended.
 using CommitResult = std::variant<Committed, Rejected>;
 
 // The two parts of a key: "tbl/ns/t" is {"tbl", "ns/t"}. The partition part is the first path part,

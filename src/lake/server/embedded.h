@@ -20,6 +20,7 @@ enum class Access {
   kWrite,  // Changes things: takes the lease when it is first needed. A missing directory is made.
 };
 
+// Which directory, what for, and how patiently.
 struct EmbeddedOptions {
   std::string data_dir;
   Access access = Access::kRead;

@@ -18,6 +18,7 @@
 // any one of them fail. Included by sources only.
 namespace lake::objstore {
 
+// The calls that a test can watch.
 enum class FileCall {
   kOpenDirectory,
   kMakeDirectory,
@@ -96,6 +97,7 @@ struct DirectoryIdentity {
   bool operator==(const DirectoryIdentity&) const = default;
 };
 
+// What the system knows of a file.
 struct FileInfo {
   bool is_regular = false;
   std::uint64_t size = 0;
@@ -103,6 +105,7 @@ struct FileInfo {
   WallTime modified;
 };
 
+// A name in a directory.
 struct DirectoryEntry {
   enum class Kind { kFile, kDirectory, kOther };
 

@@ -10,6 +10,7 @@
 // Walking a tree of directories in path order. Included by sources only.
 namespace lake::objstore {
 
+// Which files are visited.
 struct WalkRequest {
   std::string directory;       // A prefix key: "/" or "/a/b/".
   std::string after;           // Only files whose key sorts after this are visited.
