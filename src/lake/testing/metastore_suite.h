@@ -71,10 +71,12 @@ struct MetaStoreBackend {
   MetaStore::Traits traits;
 };
 
+// Returns the name that the backend's tests bear.
 inline std::string MetaStoreBackendName(const ::testing::TestParamInfo<MetaStoreBackend>& info) {
   return info.param.name;
 }
 
+// Prints the backend in messages of failed tests.
 inline void PrintTo(const MetaStoreBackend& backend, std::ostream* out) {
   *out << backend.name;
 }
@@ -93,6 +95,7 @@ class StopOnExit {
   std::atomic<bool>& stop_;
 };
 
+// Each test has a fresh store of the backend.
 class MetaStoreSuite : public ::testing::TestWithParam<MetaStoreBackend> {
  protected:
   MetaStoreSuite() : harness_(GetParam().make()) {}
@@ -157,6 +160,7 @@ class MetaStoreSuite : public ::testing::TestWithParam<MetaStoreBackend> {
   std::unique_ptr<MetaStoreHarness> harness_;
 };
 
+// Returns a string of these bytes.
 inline std::string Bytes(std::initializer_list<int> bytes) {
   std::string out;
   for (const int byte : bytes) {

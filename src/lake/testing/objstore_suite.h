@@ -62,15 +62,18 @@ struct ObjectStoreBackend {
   bool has_directories = false;
 };
 
+// Returns the name that the backend's tests bear.
 inline std::string ObjectStoreBackendName(
     const ::testing::TestParamInfo<ObjectStoreBackend>& info) {
   return info.param.name;
 }
 
+// Prints the backend in messages of failed tests.
 inline void PrintTo(const ObjectStoreBackend& backend, std::ostream* out) {
   *out << backend.name;
 }
 
+// Each test has a fresh store of the backend.
 class ObjectStoreSuite : public ::testing::TestWithParam<ObjectStoreBackend> {
  protected:
   static constexpr std::uint64_t kAnySize = std::uint64_t{1} << 30;
@@ -143,6 +146,7 @@ class ObjectStoreSuite : public ::testing::TestWithParam<ObjectStoreBackend> {
   const std::unique_ptr<ObjectStoreHarness> harness_;
 };
 
+// Returns bytes in which every value comes, in no short period.
 inline std::string BytesOfEveryValue(std::size_t size) {
   std::string bytes;
   bytes.reserve(size);

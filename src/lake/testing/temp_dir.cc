@@ -1,6 +1,7 @@
 #include "lake/testing/temp_dir.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <system_error>
@@ -8,12 +9,20 @@
 #include "lake/base/check.h"
 
 namespace lake::testing {
+namespace {
 
-TempDir::TempDir() {
+constexpr const char* kMemoryPath = "/dev/shm";
+
+}  // namespace
+
+TempDir::TempDir(Medium medium) {
   std::error_code failure;
-  const std::filesystem::path parent =
+  std::filesystem::path parent =
       std::filesystem::canonical(std::filesystem::temp_directory_path(), failure);
   LAKE_CHECK(!failure, "the directory for temporary files exists");
+  if (medium == Medium::kMemory && access(kMemoryPath, W_OK) == 0) {
+    parent = kMemoryPath;
+  }
   path_ = parent / "lake-test-XXXXXX";
   LAKE_CHECK(mkdtemp(path_.data()) != nullptr, "a temporary directory can be made");
 }

@@ -6,12 +6,21 @@
 
 namespace lake::testing {
 
-// A fresh directory under $TMPDIR (or /tmp), removed with everything in it when the object goes;
+// A fresh directory, removed with everything in it when the object goes;
 // removal does not follow symbolic links. A directory that cannot be made ends the process: no test
 // means anything then.
 class TempDir {
  public:
-  TempDir();
+  enum class Medium {
+    kDisk,    // Under $TMPDIR, or /tmp.
+    kMemory,  // Under /dev/shm where there is one, for tests that would wait for the disk thousands
+              // of times and learn nothing from it.
+  };
+
+  // A directory on disk.
+  TempDir() : TempDir(Medium::kDisk) {}
+
+  explicit TempDir(Medium medium);
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;

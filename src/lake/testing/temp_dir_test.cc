@@ -19,6 +19,13 @@ TEST(TempDir, IsFreshAndAbsolute) {
   EXPECT_EQ(first.Join("a"), first.path() + "/a");
 }
 
+TEST(TempDir, MayLieInMemory) {
+  const TempDir in_memory(TempDir::Medium::kMemory);
+  EXPECT_TRUE(std::filesystem::is_empty(in_memory.path()));
+  std::ofstream(in_memory.Join("a")) << "x";
+  EXPECT_TRUE(std::filesystem::exists(in_memory.Join("a")));
+}
+
 TEST(TempDir, TakesItsContentsAlongButFollowsNoLink) {
   const TempDir other;
   std::ofstream(other.Join("kept")) << "x";

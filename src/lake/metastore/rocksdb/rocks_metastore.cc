@@ -14,6 +14,7 @@
 #include <rocksdb/env.h>
 #include <rocksdb/filter_policy.h>
 #include <rocksdb/iterator.h>
+#include <rocksdb/listener.h>
 #include <rocksdb/options.h>
 #include <rocksdb/snapshot.h>
 #include <rocksdb/table.h>
@@ -53,6 +54,16 @@ class ForwardingLogger final : public rocksdb::Logger {
   }
 };
 
+// Keeps RocksDB from trying again by itself, on a timer of its own, after something in the background
+// has failed: the next commit tries (RocksTarget::Write), so that it knows what it is answered for.
+class NoAutomaticRecovery final : public rocksdb::EventListener {
+ public:
+  void OnErrorRecoveryBegin(rocksdb::BackgroundErrorReason /*reason*/, rocksdb::Status /*error*/,
+                            bool* auto_recovery) override {
+    *auto_recovery = false;
+  }
+};
+
 rocksdb::Options MakeOptions(const RocksMetaStore::Options& options, rocksdb::Env* env) {
   rocksdb::Options result;
   result.env = env;
@@ -64,6 +75,8 @@ rocksdb::Options MakeOptions(const RocksMetaStore::Options& options, rocksdb::En
   result.track_and_verify_wals_in_manifest = true;
   result.recycle_log_file_num = 0;
   result.paranoid_checks = true;
+  result.listeners.push_back(std::make_shared<NoAutomaticRecovery>());
+  result.max_bgerror_resume_count = 0;
 
   // One thread writes at a time; RocksDB's own ways of combining writers would only cost.
   result.allow_concurrent_memtable_write = false;

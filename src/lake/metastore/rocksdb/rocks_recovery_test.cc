@@ -207,7 +207,7 @@ class RocksRecoveryTest : public ::testing::Test {
                 IsError(ErrorCode::kCorruption, AllOf(HasSubstr(file), HasSubstr("at byte"))));
   }
 
-  const TempDir dir_;
+  const TempDir dir_{TempDir::Medium::kMemory};
   const std::string store_path_;
   ManualClock clock_;
   std::size_t write_buffer_bytes_ = std::size_t{16} * 1024 * 1024;

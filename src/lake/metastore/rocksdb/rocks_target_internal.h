@@ -19,10 +19,12 @@
 
 namespace lake::metastore {
 
+// Returns the same bytes as RocksDB names them.
 inline rocksdb::Slice ToSlice(std::string_view bytes) {
   return {bytes.data(), bytes.size()};
 }
 
+// Returns the same bytes as we name them.
 inline std::string_view ToView(const rocksdb::Slice& slice) {
   return {slice.data(), slice.size()};
 }

@@ -81,7 +81,7 @@ class SyncLedgerTest : public ::testing::Test {
   // Makes the directory look like that of a store.
   void MakeStoreFile(std::string_view name) const { std::ofstream(dir_.Join(name)) << "x"; }
 
-  const TempDir dir_;
+  const TempDir dir_{TempDir::Medium::kMemory};
 };
 
 TEST_F(SyncLedgerTest, BeginsEmptyAndKeepsWhatItIsTold) {

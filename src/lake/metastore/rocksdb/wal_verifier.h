@@ -40,11 +40,9 @@ struct LogVerdict {
 // each 512-byte sector that had not been synced as it was written, zero, or beyond the end of the
 // file. Then:
 //
-//   * A log that only a crash has touched is never refused: the verdict tells how much of it
-//   stands.
+//   * A log that only a crash has touched is never refused: the verdict tells how much of it stands.
 //   * Damage before `synced_bytes` is always kCorruption.
-//   * Damage behind it is kCorruption unless a crash could have left exactly these bytes. That is
-//   so
+//   * Damage behind it is kCorruption unless a crash could have left exactly these bytes. That is so
 //     only when the damage looks like missing or zeroed sectors at the end of the log.
 //
 // kCorruption names the log and the offset of the first record that cannot be read.
