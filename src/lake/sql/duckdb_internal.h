@@ -32,6 +32,7 @@
 #include <duckdb/optimizer/filter_combiner.hpp>
 #include <duckdb/parser/constraints/not_null_constraint.hpp>
 #include <duckdb/parser/expression/constant_expression.hpp>
+#include <duckdb/parser/expression/function_expression.hpp>
 #include <duckdb/parser/keyword_helper.hpp>
 #include <duckdb/parser/parsed_data/attach_info.hpp>
 #include <duckdb/parser/parsed_data/create_schema_info.hpp>
@@ -42,7 +43,9 @@
 #include <duckdb/parser/parsed_data/drop_info.hpp>
 #include <duckdb/parser/parser.hpp>
 #include <duckdb/parser/qualified_name.hpp>
+#include <duckdb/parser/query_node/select_node.hpp>
 #include <duckdb/parser/statement/attach_statement.hpp>
+#include <duckdb/parser/statement/call_statement.hpp>
 #include <duckdb/parser/statement/copy_statement.hpp>
 #include <duckdb/parser/statement/create_statement.hpp>
 #include <duckdb/parser/statement/detach_statement.hpp>
@@ -55,7 +58,6 @@
 #include <duckdb/parser/statement/set_statement.hpp>
 #include <duckdb/parser/tableref/showref.hpp>
 #include <duckdb/parser/tableref/table_function_ref.hpp>
-#include <duckdb/parser/query_node/select_node.hpp>
 #include <duckdb/planner/binder.hpp>
 #include <duckdb/planner/expression/bound_reference_expression.hpp>
 #include <duckdb/planner/filter/conjunction_filter.hpp>

@@ -15,6 +15,7 @@
 
 namespace lake::sql {
 
+// How an instance works.
 struct InstanceOptions {
   std::size_t threads = 0;               // 0: as many as the machine has.
   std::uint64_t memory_limit_bytes = 0;  // 0: DuckDB's own choice, 80 % of the machine's.

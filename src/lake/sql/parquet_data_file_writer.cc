@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "lake/base/check.h"
+#include "lake/base/failpoint.h"
 #include "lake/base/mutex.h"
 #include "lake/base/thread_annotations.h"
 #include "lake/base/uuid.h"
@@ -160,6 +161,7 @@ struct ParquetDataFileWriter::Impl {
       }
       return std::unexpected(ToError(copied.error()));
     }
+    LAKE_TRY_VOID(Failpoint("during-stage"));
     engine::StagedFiles staged;
     for (duckdb::idx_t row = 0; row < (*copied)->RowCount(); ++row) {
       LAKE_TRY(auto file, DescribeWrittenFile(*connection, *request.schema, **copied, row));

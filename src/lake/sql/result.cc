@@ -19,6 +19,17 @@ ValueKind KindOf(const duckdb::LogicalType& type) {
   return type.IsNested() ? ValueKind::kNested : ValueKind::kText;
 }
 
+// Returns the next rows; null at the end.
+Result<duckdb::unique_ptr<duckdb::DataChunk>> Fetch(duckdb::QueryResult& result) {
+  duckdb::unique_ptr<duckdb::DataChunk> chunk;
+  duckdb::ErrorData error;
+  if (!result.TryFetch(chunk, error)) {
+    // What went wrong is thrown or noted in the result.
+    return std::unexpected(ToError(error.HasError() ? error : result.GetErrorObject()));
+  }
+  return chunk;
+}
+
 void AppendQuoted(std::string_view text, std::string& out) {
   out += '"';
   for (const char c : text) {
@@ -189,10 +200,7 @@ Result<std::optional<RowBatch>> QueryResult::Next() {
   }
   auto batch = CatchDuckDb([&]() -> Result<std::optional<RowBatch>> {
     auto data = std::make_unique<RowBatch::Data>();
-    duckdb::ErrorData error;
-    if (!stream_->result->TryFetch(data->chunk, error)) {
-      return std::unexpected(ToError(error));
-    }
+    LAKE_TRY(data->chunk, Fetch(*stream_->result));
     if (data->chunk == nullptr || data->chunk->size() == 0) {
       return std::nullopt;
     }
@@ -213,14 +221,12 @@ Result<std::optional<RowBatch>> QueryResult::Next() {
 }
 
 Status Drain(duckdb::QueryResult& result) {
-  duckdb::unique_ptr<duckdb::DataChunk> chunk;
-  do {
-    duckdb::ErrorData error;
-    if (!result.TryFetch(chunk, error)) {
-      return std::unexpected(ToError(error));
+  while (true) {
+    LAKE_TRY(const auto chunk, Fetch(result));
+    if (chunk == nullptr || chunk->size() == 0) {
+      return {};
     }
-  } while (chunk != nullptr && chunk->size() != 0);
-  return {};
+  }
 }
 
 }  // namespace lake::sql

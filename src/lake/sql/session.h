@@ -23,6 +23,7 @@ enum class ValueKind {
   kNested,  // Lists, structs, maps.
 };
 
+// A column of a result.
 struct ResultColumn {
   std::string name;
   std::string type;  // As SQL writes it, e.g. "DECIMAL(9,2)".
@@ -40,6 +41,7 @@ class RowBatch {
 
   std::size_t row_count() const;
 
+  // Whether a value is null.
   bool IsNull(std::size_t row, std::size_t column) const;
 
   // Returns the value as SQL prints it. Not for null. The view lives as long as the batch.

@@ -60,6 +60,17 @@ std::unexpected<Error> Refuse(std::string_view what) {
       "{} is refused: sql only reads; change tables with `lake table` and `lake append`", what));
 }
 
+// Functions that are called for their effect (a checkpoint, a log) are refused; those that answer with rows are few, and can
+// be read with SELECT as well.
+Status CheckCall(const duckdb::CallStatement& statement) {
+  constexpr std::array<std::string_view, 3> kPrefixes = {"lake_", "duckdb_", "pragma_"};
+  const std::string name = duckdb::StringUtil::Lower(
+      statement.function->Cast<duckdb::FunctionExpression>().function_name);
+  const bool shows = std::ranges::any_of(
+      kPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
+  return shows ? Status() : Refuse("CALL " + name);
+}
+
 Status CheckSet(const duckdb::SetStatement& statement) {
   if (statement.scope == duckdb::SetScope::VARIABLE || Contains(kSettings, statement.name)) {
     return {};
@@ -106,8 +117,9 @@ bool IsPivotHelper(const duckdb::SQLStatement& statement) {
 
 Status CheckOnlyReads(const duckdb::SQLStatement& statement) {
   switch (statement.type) {
-    case StatementType::SELECT_STATEMENT:
     case StatementType::CALL_STATEMENT:
+      return CheckCall(statement.Cast<duckdb::CallStatement>());
+    case StatementType::SELECT_STATEMENT:
     case StatementType::EXECUTE_STATEMENT:
     case StatementType::TRANSACTION_STATEMENT:
       return {};
