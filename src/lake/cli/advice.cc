@@ -1,0 +1,60 @@
+#include "lake/cli/advice.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace lake::cli {
+
+std::unexpected<Failure> FailedToOpen(Error error, const std::string& data_dir) {
+  std::string next;
+  if (error.code() == ErrorCode::kNotFound) {
+    next = fmt::format(
+        "lake --data-dir {} namespace create NAME makes it, or name another with --data-dir",
+        data_dir);
+  } else if (error.code() == ErrorCode::kUnimplemented) {
+    next = "use the version of lake that wrote it, or a newer one";
+  } else if (error.code() == ErrorCode::kInvalidArgument) {
+    next =
+        "name another directory with --data-dir or LAKE_DATA_DIR; it may be empty or not exist yet";
+  }
+  return Fail(std::move(error), std::move(next));
+}
+
+std::unexpected<Failure> FailedToChange(Error error, const Uuid& operation) {
+  std::string next;
+  if (error.code() == ErrorCode::kOutcomeUnknown) {
+    next = fmt::format(
+        "repeat the command with --operation-id {}: it learns what happened and never does it "
+        "twice",
+        operation.ToString());
+  } else if (error.code() == ErrorCode::kUnavailable ||
+             error.code() == ErrorCode::kDeadlineExceeded) {
+    next = fmt::format("nothing was changed; try again, best with --operation-id {}",
+                       operation.ToString());
+  } else if (error.code() == ErrorCode::kAlreadyExists) {
+    next = "choose another name, or see what is there with lake table list and lake namespace list";
+  }
+  return Fail(std::move(error), std::move(next));
+}
+
+std::unexpected<Failure> AnswerLost(const Error& error, const Uuid& operation) {
+  return Fail(
+      Error(ErrorCode::kOutcomeUnknown,
+            "the change was made, but its answer is lost: " + error.message()),
+      fmt::format("the same command with --operation-id {} answers again and changes nothing",
+                  operation.ToString()));
+}
+
+std::unexpected<Failure> FailedToLoad(Error error, const catalog::TableName& name) {
+  std::string next;
+  if (error.code() == ErrorCode::kNotFound) {
+    next = "lake table list shows the tables there are";
+  } else if (error.code() == ErrorCode::kCorruption) {
+    next = fmt::format("lake check {} shows what is damaged; other tables are not touched by it",
+                       name.ToString());
+  }
+  return Fail(std::move(error), std::move(next));
+}
+
+}  // namespace lake::cli

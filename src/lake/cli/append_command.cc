@@ -1,0 +1,210 @@
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lake/base/failpoint.h"
+#include "lake/base/log.h"
+#include "lake/cli/advice.h"
+#include "lake/cli/commands.h"
+#include "lake/cli/inputs.h"
+#include "lake/cli/print_internal.h"
+#include "lake/cli/progress.h"
+
+// An append, seen from the one who holds the rows:
+//
+//   read      every input is opened, pipes are copied, and the bytes are digested; nothing is held yet
+//   find      an operation that has ended is answered from its record: nothing is written twice
+//   stage     the rows become data files, without lease and without reservation
+//   append    Metasrv makes them a version of the table, at most once for one operation id
+//
+// Data files that were staged and certainly do not belong to a version are removed. After an unknown outcome they stay: they may
+// be part of the table.
+namespace lake::cli {
+namespace {
+
+struct AppendSummary {
+  std::uint64_t rows = 0;
+  std::size_t files = 0;
+  metasrv::TableResult result;
+};
+
+Outcome PrintAppend(Context& context, const Append& command, const Uuid& operation,
+                    const AppendSummary& summary) {
+  context.changed = operation;
+  const metasrv::TableResult& result = summary.result;
+  if (context.options.json) {
+    boost::json::value rows = summary.rows;
+    boost::json::value files = summary.files;
+    LAKE_TRY_VOID(
+        PrintJson(context.out, {{"table", command.name.ToString()},
+                                {"rows", result.replayed ? boost::json::value(nullptr) : rows},
+                                {"files", result.replayed ? boost::json::value(nullptr) : files},
+                                {"snapshot", SnapshotJson(result.snapshot_id)},
+                                {"epoch", result.epoch},
+                                {"operation", operation.ToString()},
+                                {"replayed", result.replayed}}));
+    return {};
+  }
+  const std::string what =
+      result.replayed ? std::string("already done:")
+                      : fmt::format("appended rows={} files={}", summary.rows, summary.files);
+  const std::string snapshot = result.snapshot_id < 0 ? "none" : std::to_string(result.snapshot_id);
+  LAKE_TRY_VOID(context.out.Write(fmt::format("{} table={} snapshot={} epoch={} operation={}\n",
+                                              what, command.name.ToString(), snapshot, result.epoch,
+                                              operation.ToString())));
+  return {};
+}
+
+// Loads the table, making it first if that was asked for.
+std::expected<metasrv::LoadedTable, Failure> LoadOrCreate(const Append& command,
+                                                          const Inputs& inputs, Connection& lake,
+                                                          Context& context) {
+  metasrv::MetaService& service = lake.service();
+  Result<metasrv::LoadedTable> table = service.LoadTable(command.name, context.ReadDeadline());
+  if (table.has_value()) {
+    return *std::move(table);
+  }
+  if (table.error().code() != ErrorCode::kNotFound) {
+    return FailedToLoad(table.error(), command.name);
+  }
+  if (!command.create) {
+    return Fail(table.error(),
+                "add --create to make the table from the file's columns, or see lake table list");
+  }
+  LAKE_TRY(iceberg::Schema schema, InferSchema(inputs, lake));
+  // An operation of its own: repeating the append finds the table and does not make it again.
+  const metasrv::CallOptions change = context.Change(std::nullopt);
+  const Result<metasrv::TableResult> created =
+      service.CreateTable({.name = command.name, .schema = std::move(schema)}, change);
+  if (!created.has_value() && created.error().code() == ErrorCode::kNotFound) {
+    return Fail(created.error(),
+                fmt::format("lake namespace create {}", command.name.ns.ToString()));
+  }
+  if (!created.has_value() && created.error().code() != ErrorCode::kAlreadyExists) {
+    return FailedToChange(created.error(), change.operation);
+  }
+  table = service.LoadTable(command.name, context.ReadDeadline());
+  if (!table.has_value()) {
+    return FailedToLoad(table.error(), command.name);
+  }
+  return *std::move(table);
+}
+
+// Data files that belong to nobody until a version names them.
+class StagedData {
+ public:
+  StagedData(engine::StagedFiles staged, Connection& lake, const Context& context)
+      : staged_(std::move(staged)), lake_(lake), context_(context) {}
+
+  ~StagedData() {
+    if (!owned_ || staged_.files.empty()) {
+      return;
+    }
+    std::vector<std::string> paths;
+    for (const iceberg::DataFile& file : staged_.files) {
+      paths.push_back(file.file_path);
+    }
+    const Status removed = lake_.objects().Delete(paths, context_.ChangeDeadline());
+    if (!removed.has_value()) {
+      Log(LogLevel::kWarning,
+          fmt::format(
+              "{} staged files that no table uses could not be removed, the first is {}: {}",
+              paths.size(), paths.front(), removed.error().message()));
+    }
+  }
+
+  StagedData(const StagedData&) = delete;
+  StagedData& operator=(const StagedData&) = delete;
+
+  const engine::StagedFiles& staged() const { return staged_; }
+
+  // From now on a version may name the files.
+  void Release() { owned_ = false; }
+
+ private:
+  engine::StagedFiles staged_;
+  Connection& lake_;
+  const Context& context_;
+  bool owned_ = true;
+};
+
+Result<engine::StagedFiles> Stage(const metasrv::LoadedTable& table, const Inputs& inputs,
+                                  Connection& lake, Progress& progress) {
+  LAKE_TRY(engine::DataFileWriter * writer, lake.writer());
+  Result<engine::StagedFiles> staged = writer->Stage({
+      .schema = std::make_shared<const iceberg::Schema>(table.metadata->current_schema()),
+      .inputs = inputs.ToStage(),
+      .data_location = table.registration.location + "/data",
+      .on_progress =
+          [&](const engine::StageProgress& at) { progress.Show("writing", at.fraction); },
+  });
+  if (!staged.has_value()) {
+    return std::unexpected(inputs.InPersonsWords(staged.error()));
+  }
+  return staged;
+}
+
+Outcome StageAndAppend(const Append& command, const Inputs& inputs, metasrv::AppendRequest& request,
+                       const metasrv::CallOptions& change, Connection& lake, Context& context) {
+  LAKE_TRY(const metasrv::LoadedTable table, LoadOrCreate(command, inputs, lake, context));
+  request.incarnation = table.registration.incarnation;
+  Progress progress(context.progress, context.clock);
+  Result<engine::StagedFiles> staged = Stage(table, inputs, lake, progress);
+  progress.Clear();
+  if (!staged.has_value()) {
+    return FailedToChange(staged.error(), change.operation);
+  }
+  StagedData data(*std::move(staged), lake, context);
+  LAKE_TRY_VOID(inputs.CheckUnchanged());
+  if (const Status reached = Failpoint("after-stage"); !reached.has_value()) {
+    return FailedToChange(reached.error(), change.operation);
+  }
+  request.files = data.staged().files;
+  metasrv::CallOptions append_options = change;
+  append_options.deadline = context.ChangeDeadline();  // Staging may have taken any time.
+  const Result<metasrv::TableResult> appended = lake.service().Append(request, append_options);
+  if (appended.has_value() || appended.error().code() == ErrorCode::kOutcomeUnknown) {
+    data.Release();
+  }
+  if (!appended.has_value()) {
+    return FailedToChange(appended.error(), change.operation);
+  }
+  return PrintAppend(
+      context, command, change.operation,
+      {.rows = data.staged().row_count, .files = data.staged().files.size(), .result = *appended});
+}
+
+}  // namespace
+
+Outcome Run(const Append& command, Context& context) {
+  LAKE_TRY(const Inputs inputs, Inputs::Open(command.inputs, context.standard_input));
+  metasrv::AppendRequest request{.name = command.name};
+  {
+    Progress progress(context.progress, context.clock);
+    LAKE_TRY(request.content,
+             inputs.Digest([&](double fraction) { progress.Show("reading", fraction); }));
+  }
+  const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kWrite, "lake append");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  const metasrv::CallOptions change = context.Change(command.operation);
+  const Result<std::optional<metasrv::TableResult>> earlier =
+      (*lake)->service().FindAppend(request, change);
+  if (!earlier.has_value()) {
+    return FailedToChange(earlier.error(), change.operation);
+  }
+  if (earlier->has_value()) {
+    metasrv::TableResult result = **earlier;
+    result.replayed = true;
+    return PrintAppend(context, command, change.operation, {.result = std::move(result)});
+  }
+  return StageAndAppend(command, inputs, request, change, **lake, context);
+}
+
+}  // namespace lake::cli

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "lake/base/time.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/names.h"
+#include "lake/engine/data_file_writer.h"
+#include "lake/iceberg/schema.h"
+
+// What a command line asks for, as values: checked as far as that is possible without looking at anything.
+namespace lake::cli {
+
+// Properties of a namespace or a table, by key.
+using Properties = std::map<std::string, std::string>;
+
+// Make one level of a namespace.
+struct NamespaceCreate {
+  catalog::Namespace ns;
+  Properties properties;
+  std::optional<Uuid> operation;
+};
+
+// List namespaces, at every depth.
+struct NamespaceList {
+  catalog::Namespace parent;  // Without levels: all of them.
+};
+
+// Show a namespace's properties.
+struct NamespaceShow {
+  catalog::Namespace ns;
+};
+
+// Drop an empty namespace.
+struct NamespaceDrop {
+  catalog::Namespace ns;
+  std::optional<Uuid> operation;
+};
+
+// The file that standard input is asked for by.
+inline constexpr char kStandardInput[] = "-";
+
+// A file that a person hands in.
+struct InputArgument {
+  std::string path;  // Or kStandardInput.
+  engine::InputFormat format = engine::InputFormat::kParquet;
+};
+
+// Make a table without rows.
+struct TableCreate {
+  catalog::TableName name;
+  // Exactly one of the two.
+  std::optional<iceberg::Schema> schema;
+  std::optional<InputArgument> like;
+  Properties properties;
+  std::optional<Uuid> operation;
+};
+
+// List tables.
+struct TableList {
+  std::optional<catalog::Namespace> ns;  // None: in all namespaces.
+};
+
+// Show a table's columns, place and size.
+struct TableShow {
+  catalog::TableName name;
+};
+
+// Show a table's snapshots.
+struct TableHistory {
+  catalog::TableName name;
+};
+
+// Give a name to a table that already has files.
+struct TableRegister {
+  catalog::TableName name;
+  std::string metadata_location;
+  std::optional<Uuid> operation;
+};
+
+// Take a table out of the catalog.
+struct TableDrop {
+  catalog::TableName name;
+  bool purge = false;
+  std::optional<Uuid> operation;
+};
+
+// Add the rows of files to a table, as one version.
+struct Append {
+  catalog::TableName name;
+  std::vector<InputArgument> inputs;  // At least one; kStandardInput at most once.
+  bool create = false;
+  std::optional<Uuid> operation;
+};
+
+// How the rows of a result are written.
+enum class ResultFormat { kTable, kCsv, kJson, kParquet };
+
+// Run SQL.
+struct Sql {
+  std::optional<std::string> text;  // None: a prompt, or what standard input holds.
+  ResultFormat format = ResultFormat::kTable;
+  std::string file;  // Where the result goes; empty: standard output. Never empty with kParquet.
+};
+
+// Show the data directory's state.
+struct StatusCommand {};
+
+// Verify the files that tables reach.
+struct Check {
+  std::optional<catalog::TableName> name;  // None: every table.
+};
+
+// Show the version.
+struct Version {};
+
+// Show the main job.
+struct Demo {
+  std::string data;  // The flights file; empty: look where setup puts it.
+};
+
+// One of them.
+using Command = std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceDrop,
+                             TableCreate, TableList, TableShow, TableHistory, TableRegister,
+                             TableDrop, Append, Sql, StatusCommand, Check, Version, Demo>;
+
+// What every command takes.
+struct GlobalOptions {
+  std::string data_dir;
+  Duration wait{};    // How long to wait for another process that holds the data directory.
+  bool json = false;  // Write results for programs.
+};
+
+// A whole command line.
+struct Invocation {
+  GlobalOptions global;
+  Command command;
+};
+
+}  // namespace lake::cli

@@ -1,0 +1,402 @@
+#include "lake/cli/commands.h"
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "lake/base/hash.h"
+#include "lake/base/json_internal.h"
+#include "lake/cli/column.h"
+#include "lake/cli/fake_lake_test_internal.h"
+#include "lake/cli/main.h"
+#include "lake/testing/matchers.h"
+#include "lake/testing/temp_dir.h"
+
+namespace lake::cli {
+namespace {
+
+using catalog::Namespace;
+using catalog::TableName;
+using engine::InputFormat;
+using lake::testing::IsError;
+using lake::testing::TempDir;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+const TableName kTable{.ns = {{"a"}}, .name = "t"};
+
+class CommandsTest : public ::testing::Test {
+ protected:
+  // Runs a command and returns its failure, which it must have.
+  Failure MustFail(const Command& command, bool json = false) {
+    Context context = lake_.MakeContext(json);
+    const Outcome outcome = RunCommand(command, context);
+    if (outcome.has_value()) {
+      ADD_FAILURE() << "it succeeded";
+      return Failure(Error(ErrorCode::kInternal, "it succeeded"));
+    }
+    return outcome.error();
+  }
+
+  // Runs a command, which must succeed, and returns what it wrote.
+  std::string MustRun(const Command& command, bool json = false) {
+    const std::size_t before = lake_.out.text().size();
+    Context context = lake_.MakeContext(json);
+    const Outcome outcome = RunCommand(command, context);
+    EXPECT_TRUE(outcome.has_value()) << outcome.error().error.ToString();
+    return lake_.out.text().substr(before);
+  }
+
+  boost::json::value MustRunJson(const Command& command) {
+    const Result<boost::json::value> value = json::Parse(MustRun(command, true));
+    EXPECT_TRUE(value.has_value());
+    return value.value_or(nullptr);
+  }
+
+  void MakeTable() {
+    MustRun(NamespaceCreate{.ns = kTable.ns});
+    MustRun(TableCreate{.name = kTable,
+                        .schema = *ParseColumns({"a long required", "b list<string>"})});
+  }
+
+  std::string WriteInput(const std::string& name, std::string_view bytes) {
+    std::ofstream(dir_.Join(name), std::ios::binary) << bytes;
+    return dir_.Join(name);
+  }
+
+  Append AppendOf(const std::string& path) {
+    return {.name = kTable, .inputs = {{.path = path, .format = InputFormat::kCsv}}};
+  }
+
+  Uuid FreshId() { return Uuid::Random7(lake_.clock, lake_.random); }
+
+  FakeLake lake_;
+  TempDir dir_;
+};
+
+TEST_F(CommandsTest, NamespacesAreCreatedListedShownAndDropped) {
+  EXPECT_EQ(MustRun(NamespaceCreate{.ns = {{"a"}}, .properties = {{"owner", "ops"}}}),
+            "created namespace a\n");
+  EXPECT_EQ(MustRun(NamespaceCreate{.ns = {{"a", "b.c"}}}), "created namespace a.\"b.c\"\n");
+  EXPECT_EQ(MustRun(NamespaceList{}), "a\na.\"b.c\"\n");
+  EXPECT_EQ(MustRun(NamespaceList{.parent = {{"a"}}}), "a.\"b.c\"\n");
+  EXPECT_EQ(MustRun(NamespaceShow{.ns = {{"a"}}}), "namespace       a\nproperty owner  ops\n");
+  EXPECT_EQ(MustRunJson(NamespaceShow{.ns = {{"a"}}}),
+            (boost::json::value{{"namespace", "a"}, {"properties", {{"owner", "ops"}}}}));
+  EXPECT_EQ(MustRun(NamespaceDrop{.ns = {{"a", "b.c"}}}), "dropped namespace a.\"b.c\"\n");
+  EXPECT_EQ(MustRunJson(NamespaceList{}), boost::json::value({"a"}));
+}
+
+TEST_F(CommandsTest, WhatIsMissingOrTakenIsSaidWithAdvice) {
+  EXPECT_EQ(MustFail(NamespaceShow{.ns = {{"a"}}}).exit_code, ExitCode::kFailed);
+  EXPECT_THAT(MustFail(NamespaceCreate{.ns = {{"a", "b"}}}).next,
+              HasSubstr("lake namespace create a "));
+  EXPECT_THAT(MustFail(TableCreate{.name = kTable, .schema = *ParseColumns({"a int"})}).next,
+              HasSubstr("lake namespace create a"));
+  MakeTable();
+  EXPECT_EQ(MustFail(NamespaceCreate{.ns = kTable.ns}).exit_code, ExitCode::kConflict);
+  EXPECT_EQ(MustFail(TableCreate{.name = kTable, .schema = *ParseColumns({"a int"})}).exit_code,
+            ExitCode::kConflict);
+  const Failure not_empty = MustFail(NamespaceDrop{.ns = kTable.ns});
+  EXPECT_EQ(not_empty.exit_code, ExitCode::kConflict);
+  EXPECT_THAT(not_empty.next, HasSubstr("lake table list a"));
+  EXPECT_THAT(MustFail(TableShow{.name = {.ns = {{"a"}}, .name = "x"}}).next,
+              HasSubstr("lake table list"));
+}
+
+TEST_F(CommandsTest, CommandsThatReadOpenForReading) {
+  MakeTable();
+  lake_.connects.clear();
+  MustRun(TableShow{.name = kTable});
+  MustRun(TableHistory{.name = kTable});
+  MustRun(TableList{});
+  MustRun(NamespaceList{});
+  MustRun(NamespaceShow{.ns = kTable.ns});
+  MustRun(StatusCommand{});
+  for (const ConnectRequest& connect : lake_.connects) {
+    EXPECT_EQ(connect.access, Access::kRead) << connect.purpose;
+    EXPECT_THAT(connect.purpose, StartsWith("lake "));
+  }
+  EXPECT_EQ(lake_.writers_started, 0);
+}
+
+TEST_F(CommandsTest, TableShowDescribesTheTable) {
+  MakeTable();
+  const std::string shown = MustRun(TableShow{.name = kTable});
+  EXPECT_THAT(shown, HasSubstr("snapshot  none\n"));
+  EXPECT_THAT(shown, HasSubstr("a       long          required\n"));
+  EXPECT_THAT(shown, HasSubstr("list<string>"));
+  const boost::json::value value = MustRunJson(TableShow{.name = kTable});
+  EXPECT_EQ(value.at("rows"), 0);
+  EXPECT_TRUE(value.at("snapshot").is_null());
+  EXPECT_EQ(value.at("columns").as_array().size(), 2);
+}
+
+TEST_F(CommandsTest, AppendStagesAndAppends) {
+  MakeTable();
+  const Uuid id = FreshId();
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.operation = id;
+  EXPECT_EQ(MustRun(command), "appended rows=10 files=1 table=a.t snapshot=1 epoch=7 operation=" +
+                                  id.ToString() + "\n");
+  ASSERT_THAT(lake_.service.appended, SizeIs(1));
+  EXPECT_THAT(lake_.service.appended[0].content, ElementsAre(Sha256Hex("a\n1\n")));
+  EXPECT_EQ(lake_.service.last_change.operation, id);
+  EXPECT_TRUE(lake_.service.last_change.retryable);
+  ASSERT_THAT(lake_.writer.staged, SizeIs(1));
+  EXPECT_THAT(lake_.writer.staged[0].data_location, MatchesRegex("/warehouse/.*/data"));
+  EXPECT_THAT(lake_.ObjectPaths(), SizeIs(1));
+}
+
+TEST_F(CommandsTest, AFinishedOperationIsAnsweredBeforeAnythingIsStaged) {
+  MakeTable();
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.operation = FreshId();
+  MustRun(command);
+  EXPECT_EQ(MustRun(command), "already done: table=a.t snapshot=1 epoch=7 operation=" +
+                                  command.operation->ToString() + "\n");
+  const boost::json::value value = MustRunJson(command);
+  EXPECT_EQ(value.at("replayed"), true);
+  EXPECT_EQ(value.at("snapshot"), "1");
+  EXPECT_TRUE(value.at("rows").is_null());
+  EXPECT_THAT(lake_.writer.staged, SizeIs(1));
+  EXPECT_EQ(lake_.writers_started, 1);
+}
+
+TEST_F(CommandsTest, WithoutAnIdEachAppendIsAnIntentOfItsOwn) {
+  MakeTable();
+  const Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  MustRun(command);
+  MustRun(command);
+  EXPECT_THAT(lake_.service.appended, SizeIs(2));
+  EXPECT_FALSE(lake_.service.last_change.retryable);
+}
+
+TEST_F(CommandsTest, AMissingFileIsFoundBeforeTheLakeIsOpened) {
+  MakeTable();
+  lake_.connects.clear();
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.inputs.push_back({.path = dir_.Join("gone.csv"), .format = InputFormat::kCsv});
+  const Failure failure = MustFail(command);
+  EXPECT_EQ(failure.exit_code, ExitCode::kFailed);
+  EXPECT_THAT(failure.error.message(), HasSubstr("gone.csv"));
+  EXPECT_THAT(lake_.connects, IsEmpty());
+}
+
+TEST_F(CommandsTest, AFailureThatIsCertainRemovesTheStagedFiles) {
+  for (const ErrorCode code :
+       {ErrorCode::kUnavailable, ErrorCode::kConflict, ErrorCode::kInvalidArgument,
+        ErrorCode::kDeadlineExceeded, ErrorCode::kFenced, ErrorCode::kNotLeader}) {
+    FakeLake lake;
+    Context context = lake.MakeContext();
+    ASSERT_TRUE(RunCommand(NamespaceCreate{.ns = kTable.ns}, context).has_value());
+    ASSERT_TRUE(RunCommand(TableCreate{.name = kTable, .schema = *ParseColumns({"a int"})}, context)
+                    .has_value());
+    lake.service.FailNextChange(Error(code, "told to fail"));
+    const Outcome outcome = RunCommand(AppendOf(WriteInput("x.csv", "a\n1\n")), context);
+    ASSERT_FALSE(outcome.has_value());
+    EXPECT_EQ(outcome.error().error.code(), code);
+    EXPECT_THAT(lake.writer.staged, SizeIs(1));
+    EXPECT_THAT(lake.ObjectPaths(), IsEmpty()) << ErrorCodeName(code);
+  }
+}
+
+TEST_F(CommandsTest, AnUnknownOutcomeKeepsTheStagedFilesAndNamesTheOperation) {
+  MakeTable();
+  lake_.service.FailNextChange(Error(ErrorCode::kOutcomeUnknown, "the reply was lost"));
+  const Failure failure = MustFail(AppendOf(WriteInput("x.csv", "a\n1\n")));
+  EXPECT_EQ(failure.exit_code, ExitCode::kOutcomeUnknown);
+  EXPECT_THAT(failure.next,
+              HasSubstr("--operation-id " + lake_.service.last_change.operation.ToString()));
+  EXPECT_THAT(lake_.ObjectPaths(), SizeIs(1));
+}
+
+TEST_F(CommandsTest, AppendToATableThatIsNotThereAdvisesToCreateIt) {
+  MustRun(NamespaceCreate{.ns = kTable.ns});
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  EXPECT_THAT(MustFail(command).next, HasSubstr("--create"));
+  EXPECT_THAT(lake_.writer.staged, IsEmpty());
+  command.create = true;
+  EXPECT_THAT(MustRun(command), StartsWith("appended rows=10"));
+  EXPECT_EQ(MustRun(TableList{}), "a.t\n");
+  EXPECT_THAT(MustRun(command), StartsWith("appended rows=10"));
+}
+
+TEST_F(CommandsTest, CreateWithoutItsNamespaceAdvisesToMakeThat) {
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.create = true;
+  EXPECT_EQ(MustFail(command).next, "lake namespace create a");
+}
+
+TEST_F(CommandsTest, AnAppendWithoutRowsIsRecordedAndMakesNoVersion) {
+  MakeTable();
+  lake_.writer.rows_per_file = 0;
+  const Append command = AppendOf(WriteInput("x.csv", "a\n"));
+  EXPECT_THAT(MustRun(command),
+              StartsWith("appended rows=0 files=0 table=a.t snapshot=none epoch=7 operation="));
+  ASSERT_THAT(lake_.service.appended, SizeIs(1));
+  EXPECT_THAT(lake_.service.appended[0].files, IsEmpty());
+  EXPECT_TRUE(MustRunJson(command).at("snapshot").is_null());
+}
+
+TEST_F(CommandsTest, ABadInputLeavesNothingAndIsNamed) {
+  MakeTable();
+  lake_.writer.next_error = Error(ErrorCode::kInvalidArgument, "x.csv: column b is missing");
+  const Failure failure = MustFail(AppendOf(WriteInput("x.csv", "a\n1\n")));
+  EXPECT_EQ(failure.exit_code, ExitCode::kFailed);
+  EXPECT_THAT(failure.error.message(), HasSubstr("column b"));
+  EXPECT_THAT(lake_.service.appended, IsEmpty());
+  EXPECT_THAT(lake_.ObjectPaths(), IsEmpty());
+}
+
+TEST_F(CommandsTest, HistoryTellsEpochsAndOperations) {
+  MakeTable();
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.operation = FreshId();
+  MustRun(command);
+  command.operation = FreshId();
+  MustRun(command);
+  const boost::json::value history = MustRunJson(TableHistory{.name = kTable});
+  ASSERT_EQ(history.as_array().size(), 2);
+  const boost::json::value& last = history.as_array()[1];
+  EXPECT_EQ(last.at("sequence_number"), 2);
+  EXPECT_EQ(last.at("snapshot"), "2");
+  EXPECT_EQ(last.at("operation"), "append");
+  EXPECT_EQ(last.at("rows_added"), 10);
+  EXPECT_EQ(last.at("rows_total"), 20);
+  EXPECT_EQ(last.at("epoch"), 7);
+  EXPECT_EQ(last.at("operations").as_array(), (boost::json::array{command.operation->ToString()}));
+  EXPECT_THAT(MustRun(TableHistory{.name = kTable}), HasSubstr(command.operation->ToString()));
+}
+
+TEST_F(CommandsTest, APurgeIsRefusedBeforeTheLakeIsOpened) {
+  MakeTable();
+  lake_.connects.clear();
+  const Failure failure = MustFail(TableDrop{.name = kTable, .purge = true});
+  EXPECT_EQ(failure.exit_code, ExitCode::kFailed);
+  EXPECT_EQ(failure.error.code(), ErrorCode::kUnimplemented);
+  EXPECT_THAT(lake_.connects, IsEmpty());
+  EXPECT_EQ(MustRun(TableList{}), "a.t\n");
+}
+
+TEST_F(CommandsTest, ADroppedTableIsGone) {
+  MakeTable();
+  EXPECT_THAT(MustRun(TableDrop{.name = kTable}), StartsWith("dropped table=a.t epoch=7"));
+  EXPECT_EQ(MustRun(TableList{}), "");
+  EXPECT_EQ(MustFail(TableDrop{.name = kTable}).error.code(), ErrorCode::kNotFound);
+}
+
+TEST_F(CommandsTest, RegisterNamesTheMetadataAbsolutely) {
+  MustRun(NamespaceCreate{.ns = kTable.ns});
+  const boost::json::value relative =
+      MustRunJson(TableRegister{.name = kTable, .metadata_location = "x/../m.json"});
+  EXPECT_THAT(std::string(relative.at("metadata_location").as_string()),
+              MatchesRegex("/.*/m\\.json"));
+  const boost::json::value uri =
+      MustRunJson(TableRegister{.name = kTable, .metadata_location = "file:///m.json"});
+  EXPECT_EQ(uri.at("metadata_location"), "file:///m.json");
+}
+
+TEST_F(CommandsTest, StatusTellsWhoLedAndWhatIsPending) {
+  EXPECT_THAT(MustRun(StatusCommand{}), HasSubstr("nobody has led yet"));
+  EXPECT_TRUE(MustRunJson(StatusCommand{}).at("leader").is_null());
+  MakeTable();
+  const Uuid id = FreshId();
+  lake_.service.status = {.has_term = true, .epoch = 3, .leader_node = "n", .leader_session = id};
+  lake_.service.status.pending.push_back(
+      {.id = id,
+       .pending =
+           catalog::PendingRecord{
+               .kind = catalog::OperationKind::kAppend, .tables = {{.name = kTable}}, .epoch = 3},
+       .finished = {}});
+  const boost::json::value status = MustRunJson(StatusCommand{});
+  EXPECT_EQ(status.at("epoch"), 3);
+  EXPECT_EQ(status.at("data_dir"), "/data");
+  EXPECT_EQ(status.at("namespaces"), 1);
+  EXPECT_EQ(status.at("tables"), 1);
+  EXPECT_EQ(status.at("leader").at("node"), "n");
+  EXPECT_EQ(status.at("released"), false);
+  EXPECT_EQ(status.at("pending").as_array().at(0).at("operation"),
+            boost::json::value(id.ToString()));
+  EXPECT_EQ(status.at("pending").as_array().at(0).at("tables").as_array().at(0), "a.t");
+  EXPECT_THAT(MustRun(StatusCommand{}),
+              HasSubstr(id.ToString() + "  append a.t, reserved under epoch 3"));
+  EXPECT_EQ(lake_.writers_started, 0);
+}
+
+TEST_F(CommandsTest, CheckReportsADamagedTableAndGoesOn) {
+  MakeTable();
+  const TableName other{.ns = kTable.ns, .name = "u"};
+  MustRun(TableCreate{.name = other, .schema = *ParseColumns({"a int"})});
+  EXPECT_THAT(MustRun(Check{}), HasSubstr("ok       a.t: 0 snapshots"));
+  lake_.service.Damage(kTable);
+  const Failure failure = MustFail(Check{});
+  EXPECT_EQ(failure.exit_code, ExitCode::kFailed);
+  EXPECT_EQ(failure.error.message(), "1 of 2 tables damaged");
+  EXPECT_THAT(lake_.out.text(),
+              HasSubstr("damaged  a.t: table a.t: its metadata file is damaged\n"));
+  EXPECT_THAT(lake_.out.text(), HasSubstr("ok       a.u"));
+  EXPECT_EQ(MustFail(Check{.name = TableName{.ns = {{"a"}}, .name = "x"}}).error.code(),
+            ErrorCode::kNotFound);
+}
+
+TEST_F(CommandsTest, TableLikeAFileTakesItsColumns) {
+  MustRun(NamespaceCreate{.ns = kTable.ns});
+  const TableCreate command{
+      .name = kTable,
+      .like = InputArgument{.path = WriteInput("x.csv", "a\n1\n"), .format = InputFormat::kCsv}};
+  EXPECT_THAT(MustRun(command), StartsWith("created table=a.t"));
+  lake_.connects.clear();
+  TableCreate missing = command;
+  missing.like->path = dir_.Join("gone.csv");
+  EXPECT_EQ(MustFail(missing).error.code(), ErrorCode::kNotFound);
+  EXPECT_THAT(lake_.connects, IsEmpty());
+}
+
+TEST_F(CommandsTest, ALakeThatCannotBeOpenedIsExplained) {
+  lake_.connect_error = Error(ErrorCode::kNotFound, "data directory /data does not exist");
+  EXPECT_THAT(MustFail(StatusCommand{}).next, HasSubstr("lake --data-dir /data namespace create"));
+  lake_.connect_error = Error(ErrorCode::kUnimplemented, "it has a newer format");
+  EXPECT_THAT(MustFail(TableList{}).next, HasSubstr("newer"));
+  lake_.connect_error = Error(ErrorCode::kInvalidArgument, "it is not Lake's");
+  EXPECT_THAT(MustFail(Check{}).next, HasSubstr("--data-dir"));
+}
+
+TEST_F(CommandsTest, AResultThatCannotBeWrittenIsAFailure) {
+  lake_.out.FailFromNowOn();
+  EXPECT_EQ(MustFail(Version{}).exit_code, ExitCode::kFailed);
+  EXPECT_EQ(MustFail(NamespaceList{}).exit_code, ExitCode::kFailed);
+}
+
+TEST_F(CommandsTest, AChangeWhoseAnswerCannotBeWrittenIsNotReportedAsFailed) {
+  MakeTable();
+  const Append append = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  lake_.out.FailFromNowOn();
+  for (const Command& command :
+       {Command(append), Command(NamespaceCreate{.ns = {{"n"}}}),
+        Command(NamespaceDrop{.ns = {{"n"}}}), Command(TableDrop{.name = kTable})}) {
+    const Failure failure = MustFail(command);
+    EXPECT_EQ(failure.exit_code, ExitCode::kOutcomeUnknown);
+    EXPECT_THAT(failure.error.message(), StartsWith("the change was made"));
+    EXPECT_THAT(failure.next, HasSubstr(lake_.service.last_change.operation.ToString()));
+  }
+}
+
+TEST(PrintFailure, SaysWhatAndWhatNext) {
+  StringOutput err;
+  PrintFailure(Failure(Error(ErrorCode::kNotFound, "line one\nline\x1Btwo"), "do this"), err);
+  EXPECT_EQ(err.text(), "lake: line one\nline\\x1Btwo\nnext: do this\n");
+  StringOutput plain;
+  PrintFailure(Failure(Error(ErrorCode::kNotFound, "gone")), plain);
+  EXPECT_EQ(plain.text(), "lake: gone\n");
+}
+
+}  // namespace
+}  // namespace lake::cli

@@ -1,0 +1,68 @@
+#include "lake/cli/interrupt.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <gtest/gtest.h>
+
+#include "lake/base/mutex.h"
+
+namespace lake::cli {
+namespace {
+
+// Counts calls, and lets a test wait for them.
+class Calls {
+ public:
+  void Add() {
+    const MutexLock lock(mutex_);
+    ++count_;
+    changed_.NotifyAll();
+  }
+
+  void WaitFor(int count) {
+    const MutexLock lock(mutex_);
+    while (count_ < count) {
+      changed_.Wait(mutex_);
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  int count_ GUARDED_BY(mutex_) = 0;
+};
+
+TEST(InterruptGuard, TurnsEachInterruptIntoACall) {
+  Calls calls;
+  const InterruptGuard guard([&] { calls.Add(); });
+  kill(getpid(), SIGINT);
+  calls.WaitFor(1);
+  kill(getpid(), SIGINT);
+  calls.WaitFor(2);
+}
+
+TEST(InterruptGuard, GivesTheSignalBack) {
+  struct sigaction before{};
+  struct sigaction after{};
+  ASSERT_EQ(sigaction(SIGINT, nullptr, &before), 0);
+  {
+    const InterruptGuard guard([] {});
+    struct sigaction during{};
+    ASSERT_EQ(sigaction(SIGINT, nullptr, &during), 0);
+    EXPECT_NE(during.sa_handler, before.sa_handler);
+  }
+  ASSERT_EQ(sigaction(SIGINT, nullptr, &after), 0);
+  EXPECT_EQ(after.sa_handler, before.sa_handler);
+}
+
+TEST(InterruptGuard, OneAfterTheOtherWorks) {
+  for (int i = 0; i < 3; ++i) {
+    Calls calls;
+    const InterruptGuard guard([&] { calls.Add(); });
+    kill(getpid(), SIGINT);
+    calls.WaitFor(1);
+  }
+}
+
+}  // namespace
+}  // namespace lake::cli

@@ -1,0 +1,30 @@
+#include "lake/cli/output.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fmt/format.h>
+
+namespace lake::cli {
+
+Status StreamOutput::Refuse() {
+  reader_gone_ = errno == EPIPE;
+  return Unavailable(
+      fmt::format("{} cannot be written: {}", name_, std::generic_category().message(errno)));
+}
+
+Status StreamOutput::Write(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stream_) != text.size()) {
+    return Refuse();
+  }
+  return {};
+}
+
+Status StreamOutput::Flush() {
+  if (std::fflush(stream_) != 0) {
+    return Refuse();
+  }
+  return {};
+}
+
+}  // namespace lake::cli

@@ -1,0 +1,363 @@
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <expected>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lake/cli/advice.h"
+#include "lake/cli/column.h"
+#include "lake/cli/commands.h"
+#include "lake/cli/inputs.h"
+#include "lake/cli/print_internal.h"
+#include "lake/cli/text.h"
+#include "lake/iceberg/snapshot_summary.h"
+
+namespace lake::cli {
+namespace {
+
+// What every change of a table answers.
+struct TableChange {
+  std::string_view verb;
+  const catalog::TableName& name;
+  const metasrv::TableResult& result;
+  const Uuid& operation;
+};
+
+Outcome PrintTableChange(Context& context, const TableChange& change) {
+  context.changed = change.operation;
+  if (context.options.json) {
+    LAKE_TRY_VOID(PrintJson(context.out, {{"table", change.name.ToString()},
+                                          {"uuid", change.result.incarnation.ToString()},
+                                          {"metadata_location", change.result.metadata_location},
+                                          {"epoch", change.result.epoch},
+                                          {"operation", change.operation.ToString()},
+                                          {"replayed", change.result.replayed}}));
+    return {};
+  }
+  LAKE_TRY_VOID(context.out.Write(fmt::format(
+      "{}{} table={} epoch={} operation={}\n", change.result.replayed ? "already done: " : "",
+      change.verb, change.name.ToString(), change.result.epoch, change.operation.ToString())));
+  return {};
+}
+
+std::unexpected<Failure> FailedToMakeTable(Error error, const catalog::TableName& name,
+                                           const Uuid& operation) {
+  if (error.code() == ErrorCode::kNotFound) {
+    return Fail(std::move(error), fmt::format("lake namespace create {}", name.ns.ToString()));
+  }
+  return FailedToChange(std::move(error), operation);
+}
+
+// Opens the lake for reading and loads one table.
+std::expected<metasrv::LoadedTable, Failure> LoadOneTable(const catalog::TableName& name,
+                                                          Context& context, std::string purpose) {
+  const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kRead, std::move(purpose));
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  Result<metasrv::LoadedTable> table = (*lake)->service().LoadTable(name, context.ReadDeadline());
+  if (!table.has_value()) {
+    return FailedToLoad(table.error(), name);
+  }
+  return *std::move(table);
+}
+
+std::int64_t CurrentTotal(const iceberg::TableMetadata& metadata, std::string_view name,
+                          std::int64_t unknown) {
+  const iceberg::Snapshot* snapshot = metadata.current_snapshot();
+  return snapshot == nullptr ? 0 : iceberg::SummaryNumber(*snapshot, name).value_or(unknown);
+}
+
+std::string TotalText(std::int64_t total) {
+  return total < 0 ? "unknown" : std::to_string(total);
+}
+
+boost::json::value TotalJson(std::int64_t total) {
+  return total < 0 ? boost::json::value(nullptr) : boost::json::value(total);
+}
+
+boost::json::value ShowJson(const metasrv::LoadedTable& table) {
+  const iceberg::TableMetadata& metadata = *table.metadata;
+  boost::json::array columns;
+  for (const iceberg::NestedField& field : metadata.current_schema().fields()) {
+    columns.push_back({{"id", std::to_underlying(field.id)},
+                       {"name", field.name},
+                       {"type", TypeText(field.type)},
+                       {"required", field.required}});
+  }
+  boost::json::object properties;
+  for (const auto& [key, value] : metadata.properties) {
+    properties[key] = value;
+  }
+  const iceberg::Snapshot* snapshot = metadata.current_snapshot();
+  return {{"table", table.name.ToString()},
+          {"uuid", table.registration.incarnation.ToString()},
+          {"location", table.registration.location},
+          {"metadata_location", table.registration.metadata_location},
+          {"version", table.registration.version},
+          {"format_version", metadata.format_version},
+          {"snapshot",
+           SnapshotJson(snapshot == nullptr ? -1 : std::to_underlying(snapshot->snapshot_id))},
+          {"snapshots", metadata.snapshots.size()},
+          {"rows", TotalJson(CurrentTotal(metadata, "total-records", -1))},
+          {"files", TotalJson(CurrentTotal(metadata, "total-data-files", -1))},
+          {"bytes", TotalJson(CurrentTotal(metadata, "total-files-size", -1))},
+          {"columns", columns},
+          {"properties", properties}};
+}
+
+std::string SummaryText(const iceberg::Snapshot& snapshot, const std::string& name) {
+  const auto found = snapshot.summary.find(name);
+  return found == snapshot.summary.end() ? "" : found->second;
+}
+
+// The operations that share a snapshot, as its summary lists them: ids with commas between.
+boost::json::array OperationsJson(std::string_view ids) {
+  boost::json::array operations;
+  while (!ids.empty()) {
+    const std::size_t comma = std::min(ids.find(','), ids.size());
+    if (comma > 0) {
+      operations.emplace_back(ids.substr(0, comma));
+    }
+    ids.remove_prefix(std::min(comma + 1, ids.size()));
+  }
+  return operations;
+}
+
+// Oldest first. Snapshots of format version 1 all have sequence number 0: the time decides among them.
+std::vector<const iceberg::Snapshot*> InOrder(const iceberg::TableMetadata& metadata) {
+  std::vector<const iceberg::Snapshot*> snapshots;
+  for (const iceberg::Snapshot& snapshot : metadata.snapshots) {
+    snapshots.push_back(&snapshot);
+  }
+  std::ranges::stable_sort(snapshots, [](const iceberg::Snapshot* a, const iceberg::Snapshot* b) {
+    return std::pair(a->sequence_number, a->timestamp) <
+           std::pair(b->sequence_number, b->timestamp);
+  });
+  return snapshots;
+}
+
+boost::json::array HistoryJson(const iceberg::TableMetadata& metadata) {
+  boost::json::array history;
+  for (const iceberg::Snapshot* snapshot : InOrder(metadata)) {
+    const std::string epoch = SummaryText(*snapshot, "lake.epoch");
+    const auto number = [&](std::string_view name) {
+      return TotalJson(iceberg::SummaryNumber(*snapshot, name).value_or(-1));
+    };
+    history.push_back(
+        {{"sequence_number", snapshot->sequence_number},
+         {"snapshot", SnapshotJson(std::to_underlying(snapshot->snapshot_id))},
+         {"time", TimeText(snapshot->timestamp)},
+         {"operation", SummaryText(*snapshot, "operation")},
+         {"rows_added", iceberg::SummaryNumber(*snapshot, "added-records").value_or(0)},
+         {"rows_total", number("total-records")},
+         {"epoch", number("lake.epoch")},
+         {"operations", OperationsJson(SummaryText(*snapshot, "lake.operation-ids"))}});
+  }
+  return history;
+}
+
+Status PrintHistory(Output& out, const iceberg::TableMetadata& metadata) {
+  const std::vector<ResultColumn> columns = {
+      {.name = "seq", .numeric = true},
+      {.name = "snapshot", .numeric = true},
+      {.name = "time"},
+      {.name = "operation"},
+      {.name = "rows added", .numeric = true},
+      {.name = "rows total", .numeric = true},
+      {.name = "epoch", .numeric = true},
+      {.name = "operation ids"},
+  };
+  std::vector<std::vector<std::string>> rows;
+  for (const iceberg::Snapshot* snapshot : InOrder(metadata)) {
+    rows.push_back({std::to_string(snapshot->sequence_number),
+                    std::to_string(std::to_underlying(snapshot->snapshot_id)),
+                    TimeText(snapshot->timestamp), SummaryText(*snapshot, "operation"),
+                    std::to_string(iceberg::SummaryNumber(*snapshot, "added-records").value_or(0)),
+                    SummaryText(*snapshot, "total-records"), SummaryText(*snapshot, "lake.epoch"),
+                    SummaryText(*snapshot, "lake.operation-ids")});
+  }
+  return PrintTable(out, columns, rows);
+}
+
+// Metadata is found from anywhere, so its location does not depend on where we are.
+std::string AbsoluteLocation(const std::string& location) {
+  if (location.find(':') != std::string::npos && !location.starts_with('/')) {
+    return location;  // A URI.
+  }
+  return std::filesystem::absolute(location).lexically_normal().string();
+}
+
+}  // namespace
+
+Outcome Run(const TableCreate& command, Context& context) {
+  // Before the data directory is made or held: a file that does not exist leaves nothing behind, and nobody waits for a pipe.
+  std::vector<InputArgument> like;
+  if (command.like.has_value()) {
+    like.push_back(*command.like);
+  }
+  LAKE_TRY(const Inputs inputs, Inputs::Open(like, context.standard_input));
+  const Result<std::unique_ptr<Connection>> lake =
+      context.Open(Access::kWrite, "lake table create");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  metasrv::CreateTableRequest request{.name = command.name, .properties = command.properties};
+  if (command.schema.has_value()) {
+    request.schema = *command.schema;
+  } else {
+    LAKE_TRY(request.schema, InferSchema(inputs, **lake));
+  }
+  const metasrv::CallOptions change = context.Change(command.operation);
+  const Result<metasrv::TableResult> created = (*lake)->service().CreateTable(request, change);
+  if (!created.has_value()) {
+    return FailedToMakeTable(created.error(), command.name, change.operation);
+  }
+  return PrintTableChange(
+      context,
+      {.verb = "created", .name = command.name, .result = *created, .operation = change.operation});
+}
+
+Outcome Run(const TableList& command, Context& context) {
+  const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kRead, "lake table list");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  const Deadline deadline = context.ReadDeadline();
+  std::vector<catalog::Namespace> namespaces;
+  if (command.ns.has_value()) {
+    namespaces.push_back(*command.ns);
+  } else {
+    LAKE_TRY(namespaces, (*lake)->service().ListNamespaces({}, deadline));
+  }
+  std::vector<catalog::TableName> tables;
+  for (const catalog::Namespace& ns : namespaces) {
+    const Result<std::vector<catalog::TableName>> listed =
+        (*lake)->service().ListTables(ns, deadline);
+    if (!listed.has_value()) {
+      const bool missing = listed.error().code() == ErrorCode::kNotFound;
+      return Fail(listed.error(),
+                  missing ? "lake namespace list shows the namespaces there are" : "");
+    }
+    tables.insert(tables.end(), listed->begin(), listed->end());
+  }
+  if (context.options.json) {
+    boost::json::array names;
+    for (const catalog::TableName& table : tables) {
+      names.emplace_back(table.ToString());
+    }
+    LAKE_TRY_VOID(PrintJson(context.out, names));
+    return {};
+  }
+  for (const catalog::TableName& table : tables) {
+    LAKE_TRY_VOID(context.out.Write(table.ToString() + "\n"));
+  }
+  return {};
+}
+
+Outcome Run(const TableShow& command, Context& context) {
+  LAKE_TRY(const metasrv::LoadedTable table,
+           LoadOneTable(command.name, context, "lake table show"));
+  if (context.options.json) {
+    LAKE_TRY_VOID(PrintJson(context.out, ShowJson(table)));
+    return {};
+  }
+  const iceberg::TableMetadata& metadata = *table.metadata;
+  const iceberg::Snapshot* snapshot = metadata.current_snapshot();
+  const std::int64_t bytes = CurrentTotal(metadata, "total-files-size", -1);
+  std::vector<std::pair<std::string, std::string>> fields = {
+      {"table", table.name.ToString()},
+      {"uuid", table.registration.incarnation.ToString()},
+      {"location", table.registration.location},
+      {"metadata", table.registration.metadata_location},
+      {"version", fmt::format("{} (Iceberg format version {})", table.registration.version,
+                              metadata.format_version)},
+      {"snapshot",
+       snapshot == nullptr ? "none" : std::to_string(std::to_underlying(snapshot->snapshot_id))},
+      {"rows", TotalText(CurrentTotal(metadata, "total-records", -1))},
+      {"files", TotalText(CurrentTotal(metadata, "total-data-files", -1))},
+      {"size", bytes < 0 ? "unknown" : SizeText(static_cast<std::uint64_t>(bytes))},
+  };
+  for (const auto& [key, value] : metadata.properties) {
+    fields.emplace_back("property " + key, value);
+  }
+  LAKE_TRY_VOID(PrintFields(context.out, fields));
+  std::vector<std::vector<std::string>> columns;
+  for (const iceberg::NestedField& field : metadata.current_schema().fields()) {
+    columns.push_back({std::to_string(std::to_underlying(field.id)), field.name,
+                       TypeText(field.type), field.required ? "required" : ""});
+  }
+  LAKE_TRY_VOID(context.out.Write("\n"));
+  LAKE_TRY_VOID(PrintTable(
+      context.out,
+      {{.name = "id", .numeric = true}, {.name = "column"}, {.name = "type"}, {.name = ""}},
+      columns));
+  return {};
+}
+
+Outcome Run(const TableHistory& command, Context& context) {
+  LAKE_TRY(const metasrv::LoadedTable table,
+           LoadOneTable(command.name, context, "lake table history"));
+  if (context.options.json) {
+    LAKE_TRY_VOID(PrintJson(context.out, HistoryJson(*table.metadata)));
+    return {};
+  }
+  LAKE_TRY_VOID(PrintHistory(context.out, *table.metadata));
+  return {};
+}
+
+Outcome Run(const TableRegister& command, Context& context) {
+  const Result<std::unique_ptr<Connection>> lake =
+      context.Open(Access::kWrite, "lake table register");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  const metasrv::CallOptions change = context.Change(command.operation);
+  const Result<metasrv::TableResult> registered = (*lake)->service().RegisterTable(
+      {.name = command.name, .metadata_location = AbsoluteLocation(command.metadata_location)},
+      change);
+  if (!registered.has_value()) {
+    return FailedToChange(registered.error(), change.operation);
+  }
+  return PrintTableChange(context, {.verb = "registered",
+                                    .name = command.name,
+                                    .result = *registered,
+                                    .operation = change.operation});
+}
+
+Outcome Run(const TableDrop& command, Context& context) {
+  if (command.purge) {
+    // Before anything is opened: opening alone would write to the data directory.
+    return Fail(
+        Error(ErrorCode::kUnimplemented, fmt::format("drop table {}: this version of lake does not "
+                                                     "delete a table's files; nothing was touched",
+                                                     command.name.ToString())),
+        "leave --purge out: the table goes, its files stay");
+  }
+  const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kWrite, "lake table drop");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  const metasrv::CallOptions change = context.Change(command.operation);
+  const Result<metasrv::TableResult> dropped =
+      (*lake)->service().DropTable({.name = command.name}, change);
+  if (!dropped.has_value()) {
+    if (dropped.error().code() == ErrorCode::kNotFound) {
+      return FailedToLoad(dropped.error(), command.name);
+    }
+    return FailedToChange(dropped.error(), change.operation);
+  }
+  return PrintTableChange(
+      context,
+      {.verb = "dropped", .name = command.name, .result = *dropped, .operation = change.operation});
+}
+
+}  // namespace lake::cli
