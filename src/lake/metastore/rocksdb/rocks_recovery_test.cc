@@ -534,7 +534,7 @@ constexpr std::size_t kKilledThreads = 8;
 
 // The store of the process that is to be killed; empty in its parent.
 std::string KilledStore() {
-  const char* path = std::getenv(kKilledStoreVariable);  // NOLINT(concurrency-mt-unsafe)
+  const char* path = std::getenv(kKilledStoreVariable);  // NOLINT(concurrency-mt-unsafe): one thread so far.
   return path == nullptr ? std::string() : path;
 }
 
