@@ -113,7 +113,7 @@ TEST(TypeMapping, KeepsEveryDuckDbTypeThatHasAPlace) {
 }
 
 TEST(TypeMapping, SaysWhyATypeHasNoPlace) {
-  for (const LogicalType& type :
+  for (const LogicalType type :
        {LogicalType::HUGEINT, LogicalType::UHUGEINT, LogicalType::INTERVAL, LogicalType::BIT,
         LogicalType::TIME_TZ, LogicalType::SQLNULL}) {
     EXPECT_THAT(
