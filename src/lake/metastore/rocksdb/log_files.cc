@@ -146,6 +146,35 @@ Result<LogVerdict> CheckLog(const std::string& path, const LedgerEntry& entry,
   return verdict;
 }
 
+// Deletes the write-ahead logs that hold nothing. RocksDB makes a log at every opening and deletes those
+// whose commits are in tables, but leaves one into which nothing was written, for ever.
+Status RemoveEmptyLogs(const StoreLogs& logs, SyncLedger& ledger) {
+  std::vector<LogName> empty;
+  for (const std::string& file : logs.files) {
+    const std::optional<LogName> name = ParseLogName(file);
+    if (!name.has_value() || name->kind != LogKind::kWal) {
+      continue;
+    }
+    LAKE_TRY(const std::uint64_t bytes, FileSize(logs.Path(file)));
+    if (bytes == 0) {
+      LAKE_TRY_VOID(ledger.Retire(name->kind, name->number));
+      empty.push_back(*name);
+    }
+  }
+  if (empty.empty()) {
+    return {};
+  }
+  LAKE_TRY_VOID(ledger.Sync());
+  for (const LogName& name : empty) {
+    LAKE_TRY_VOID(DeleteFile(logs.Path(LogFileName(name))));
+  }
+  LAKE_TRY_VOID(SyncDirectory(logs.directory));
+  for (const LogName& name : empty) {
+    LAKE_TRY_VOID(ledger.Forget(name.kind, name.number));
+  }
+  return {};
+}
+
 // Write-ahead logs first, each kind by rising number.
 void SortLogs(std::vector<LedgerEntry>& logs) {
   std::ranges::sort(logs, {}, [](const LedgerEntry& entry) {
@@ -205,7 +234,7 @@ Status CheckLogs(const std::string& directory, SyncLedger& ledger) {
              CheckLog(logs.Path(LogFileName(name)), entry, last_sequence));
     last_sequence = verdict.last_sequence;
   }
-  return {};
+  return RemoveEmptyLogs(logs, ledger);
 }
 
 Result<std::vector<LedgerEntry>> CheckCopiedLogs(const std::string& directory) {

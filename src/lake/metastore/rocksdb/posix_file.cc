@@ -75,6 +75,21 @@ Result<std::string> ReadFile(const std::string& path) {
   return content;
 }
 
+Result<std::uint64_t> FileSize(const std::string& path) {
+  struct stat status{};
+  if (stat(path.c_str(), &status) != 0) {
+    return PosixError("look at", path, errno);
+  }
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+Status DeleteFile(const std::string& path) {
+  if (unlink(path.c_str()) != 0) {
+    return PosixError("delete", path, errno);
+  }
+  return {};
+}
+
 Status SyncDirectory(const std::string& path) {
   LAKE_TRY(const Descriptor directory, OpenFile(path, O_RDONLY | O_DIRECTORY));
   if (fsync(directory.value()) != 0) {

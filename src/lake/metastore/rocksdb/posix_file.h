@@ -18,6 +18,9 @@ class Descriptor {
 
   ~Descriptor();
 
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
   Descriptor(Descriptor&& other) noexcept : value_(std::exchange(other.value_, -1)) {}
 
   Descriptor& operator=(Descriptor&& other) noexcept {
@@ -41,6 +44,12 @@ Result<Descriptor> OpenFile(const std::string& path, int flags);
 
 // Returns the whole content of a file. Blocks on disk.
 Result<std::string> ReadFile(const std::string& path);
+
+// Returns the size of a file in bytes.
+Result<std::uint64_t> FileSize(const std::string& path);
+
+// Deletes a file. Its name may come back until the directory is synced.
+Status DeleteFile(const std::string& path);
 
 // Makes the entries of a directory durable. Blocks on disk.
 Status SyncDirectory(const std::string& path);

@@ -401,7 +401,7 @@ TEST_F(RocksFaultsTest, AFullDiskIsSaidClearlyAndLosesNothing) {
     EXPECT_THAT(Commit(*store, "doubtful"),
                 IsError(ErrorCode::kOutcomeUnknown, HasSubstr("the disk is full")));
     EXPECT_THAT(fatal(), SizeIs(1));
-    EXPECT_THAT(Open(path_, system_), IsError(ErrorCode::kUnavailable, HasSubstr("in use")));
+    EXPECT_THAT(Open(path_, system_), IsError(ErrorCode::kDeadlineExceeded, HasSubstr("in use")));
   }
   // Nothing is freed, and the store cannot be opened, or opens; but it is not taken for damaged.
   system_->SetRule([](Step step, const std::string&) -> std::optional<Fault> {

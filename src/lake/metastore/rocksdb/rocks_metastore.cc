@@ -1,6 +1,8 @@
 #include "lake/metastore/rocksdb/rocks_metastore.h"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdarg>
 #include <cstdio>
 #include <filesystem>
@@ -21,6 +23,7 @@
 #include <rocksdb/utilities/checkpoint.h>
 
 #include "lake/base/log.h"
+#include "lake/base/mutex.h"
 #include "lake/metastore/arguments.h"
 #include "lake/metastore/rocksdb/commit_queue.h"
 #include "lake/metastore/rocksdb/log_files.h"
@@ -34,6 +37,8 @@ namespace lake::metastore {
 namespace {
 
 constexpr std::string_view kStagingSuffix = ".partial";
+// How often a store that another process holds is tried again.
+constexpr std::chrono::milliseconds kLockPoll{50};
 
 // Passes RocksDB's complaints on; a log file of its own would be rolled even by those who find the
 // store in use.
@@ -152,6 +157,24 @@ Status CreateDirectories(const std::string& path) {
   return {};
 }
 
+// Opens the ledger, which locks the store, waiting for another holder.
+Result<std::unique_ptr<SyncLedger>> LockStore(const std::string& path, Clock& clock,
+                                              Duration wait) {
+  const Deadline deadline = clock.Now() + wait;
+  Mutex mutex;
+  CondVar never;
+  const MutexLock lock(mutex);
+  while (true) {
+    auto ledger = SyncLedger::Open(path);
+    const bool in_use =
+        !ledger.has_value() && ledger.error().code() == ErrorCode::kDeadlineExceeded;
+    if (!in_use || clock.Now() >= deadline) {
+      return ledger;
+    }
+    clock.WaitUntil(never, mutex, std::min(deadline, clock.Now() + kLockPoll));
+  }
+}
+
 }  // namespace
 
 // Members are destroyed from the last to the first: the database closes before what it writes through.
@@ -191,7 +214,7 @@ Result<std::unique_ptr<RocksMetaStore>> RocksMetaStoreOpener::Open(
     return PosixError("open store", options.path, failure.value());
   }
   LAKE_TRY_VOID(CreateDirectories(options.path));
-  LAKE_TRY(std::unique_ptr<SyncLedger> ledger, SyncLedger::Open(options.path));
+  LAKE_TRY(std::unique_ptr<SyncLedger> ledger, LockStore(options.path, clock, options.lock_wait));
   LAKE_TRY_VOID(CheckLogs(options.path, *ledger));
 
   auto core = std::make_unique<RocksMetaStore::Core>(clock, std::move(options), std::move(ledger),

@@ -43,15 +43,18 @@ class RocksMetaStore final : public MetaStore {
     // Recent commits kept in memory, and the size that a log reaches.
     std::size_t write_buffer_bytes = std::size_t{16} * 1024 * 1024;
     std::size_t block_cache_bytes = std::size_t{8} * 1024 * 1024;
+    // How long Open waits for another process that holds the store; zero for not at all.
+    Duration lock_wait{};
     // Transactions that may wait for their turn. More are refused with kUnavailable.
     std::size_t waiting_max = 4096;
   };
 
   // Opens the store, creating it if there is none. Borrows `clock`, on which deadlines are counted,
-  // for the store's lifetime. Blocks on disk.
+  // for the store's lifetime. Blocks on disk, and waits for another holder of the store as long as
+  // Options::lock_wait says.
   //
-  // kUnavailable when the store is in use (the message says by whom) or the disk fails or is full: try
-  // again later. kPermissionDenied when the directory may not be read or written. kCorruption when
+  // kDeadlineExceeded when the store is still in use then (the message says by whom): try again later.
+  // kUnavailable when the disk fails or is full: mend that first. kPermissionDenied when the directory may not be read or written. kCorruption when
   // the store is damaged; the message names file and offset, and nothing was changed.
   static Result<std::unique_ptr<RocksMetaStore>> Open(Clock& clock, Options options);
 

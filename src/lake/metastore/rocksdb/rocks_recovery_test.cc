@@ -25,6 +25,7 @@
 #include <gtest/gtest.h>
 
 #include "lake/base/check.h"
+#include "lake/base/clock.h"
 #include "lake/base/mutex.h"
 #include "lake/metastore/rocksdb/log_files.h"
 #include "lake/metastore/rocksdb/rocks_metastore.h"
@@ -233,6 +234,56 @@ TEST_F(RocksRecoveryTest, OpensWithoutTheLastCommitWhereverItWasCut) {
   }
 }
 
+// RocksDB makes a log at every opening and never deletes one that stayed empty.
+TEST_F(RocksRecoveryTest, CanBeOpenedAnyNumberOfTimesWithoutACommit) {
+  Make(3, 20);
+  for (std::size_t i = 0; i < SyncLedger::kEntriesMax + 2; ++i) {
+    ASSERT_THAT(Open(), IsOk()) << "opening " << i;
+  }
+  std::size_t files = 0;
+  for (const auto& entry : fs::directory_iterator(store_path_)) {
+    files += entry.is_regular_file() ? 1 : 0;
+  }
+  EXPECT_LE(files, 12U);
+  ExpectWorks(store_path_, content_);
+}
+
+// A process that was killed while it deleted empty logs.
+TEST_F(RocksRecoveryTest, DeletesAnEmptyLogThatWasRetiredAndOneThatIsNotKnown) {
+  Make(3, 20);
+  const std::string retired = File(LogFileName({.kind = LogKind::kWal, .number = 900}));
+  const std::string unknown = File(LogFileName({.kind = LogKind::kWal, .number = 901}));
+  {
+    const auto ledger = SyncLedger::Open(store_path_);
+    ASSERT_THAT(ledger, IsOk());
+    ASSERT_THAT((*ledger)->Add({.kind = LogKind::kWal, .number = 900, .retired = true}), IsOk());
+  }
+  WriteAll(retired, "");
+  WriteAll(unknown, "");
+  ExpectWorks(store_path_, content_);
+  EXPECT_FALSE(fs::exists(retired));
+  EXPECT_FALSE(fs::exists(unknown));
+}
+
+TEST_F(RocksRecoveryTest, WaitsForAnotherHolderAsLongAsItIsTold) {
+  Make(3, 20);
+  std::unique_ptr<RocksMetaStore> holder = *Open();
+  RealClock clock;
+  const auto open = [this, &clock](Duration wait) {
+    return RocksMetaStore::Open(clock, {.path = store_path_, .lock_wait = wait});
+  };
+  EXPECT_THAT(open({}), IsError(ErrorCode::kDeadlineExceeded, HasSubstr("in use")));
+  Result<std::unique_ptr<RocksMetaStore>> waited = Internal("not opened yet");
+  RunTogether(2, [&](std::size_t i) {
+    if (i == 0) {
+      waited = open(hours(1));
+    } else {
+      holder.reset();
+    }
+  });
+  EXPECT_THAT(waited, IsOk());
+}
+
 // A machine that dies may have made the file longer and lost what should stand there.
 TEST_F(RocksRecoveryTest, OpensWithoutTheLastCommitWhenItsSectorsWereLost) {
   Make(4, 3000);
@@ -434,11 +485,11 @@ TEST_F(RocksRecoveryTest, SaysWhoHoldsTheStore) {
   const auto store = Open();
   ASSERT_THAT(store, IsOk());
   Fill(**store, 2, 20);
-  EXPECT_THAT(Open(), IsError(ErrorCode::kUnavailable,
+  EXPECT_THAT(Open(), IsError(ErrorCode::kDeadlineExceeded,
                               AllOf(HasSubstr(store_path_), HasSubstr("process "))));
   // Who copies the folder opens and closes all of its files.
   const std::string copy = Copy("copy");
-  EXPECT_THAT(Open(), IsError(ErrorCode::kUnavailable));
+  EXPECT_THAT(Open(), IsError(ErrorCode::kDeadlineExceeded));
   Fill(**store, 2, 20);
   EXPECT_EQ(ReadContent(**store), content_);
 }
@@ -534,7 +585,8 @@ constexpr std::size_t kKilledThreads = 8;
 
 // The store of the process that is to be killed; empty in its parent.
 std::string KilledStore() {
-  const char* path = std::getenv(kKilledStoreVariable);  // NOLINT(concurrency-mt-unsafe): one thread so far.
+  const char* path =
+      std::getenv(kKilledStoreVariable);  // NOLINT(concurrency-mt-unsafe): one thread so far.
   return path == nullptr ? std::string() : path;
 }
 

@@ -162,8 +162,8 @@ Result<std::unique_ptr<SyncLedger>> SyncLedger::Open(const std::string& director
   LAKE_TRY(Descriptor file, OpenFile(path, O_RDWR | O_CREAT));
   if (flock(file.value(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK) {
-      return Unavailable(fmt::format("the store in {} is in use by {}; wait for it or stop it",
-                                     directory, DescribeHolder(path)));
+      return DeadlineExceeded(fmt::format("the store in {} is in use by {}; wait for it or stop it",
+                                          directory, DescribeHolder(path)));
     }
     return PosixError("lock", path, errno);
   }

@@ -50,7 +50,7 @@ class SyncLedger {
   static constexpr std::size_t kEntriesMax = 112;
 
   // Opens the ledger of the store in `directory`, which must exist, and locks the store; creates the
-  // ledger when the directory does not hold a store yet. kUnavailable also when somebody holds the
+  // ledger when the directory does not hold a store yet. kDeadlineExceeded when somebody holds the
   // store (the message says who): try again later. kPermissionDenied when the directory may not be
   // written. kCorruption when a store has no ledger or a damaged one.
   static Result<std::unique_ptr<SyncLedger>> Open(const std::string& directory);

@@ -145,11 +145,11 @@ TEST_F(SyncLedgerTest, HoldsTheStoreUntilItIsClosedWhateverElseIsDoneToItsFile) 
   {
     const auto ledger = MustOpen();
     const std::string process = "process " + std::to_string(::getpid());
-    EXPECT_THAT(Open(), IsError(ErrorCode::kUnavailable,
+    EXPECT_THAT(Open(), IsError(ErrorCode::kDeadlineExceeded,
                                 AllOf(HasSubstr(dir_.path()), HasSubstr(process))));
     // Whoever copies the directory opens and closes every file of it.
     EXPECT_EQ(ReadFile().size(), kFileBytes);
-    EXPECT_THAT(Open(), IsError(ErrorCode::kUnavailable));
+    EXPECT_THAT(Open(), IsError(ErrorCode::kDeadlineExceeded));
   }
   EXPECT_THAT(Open(), IsOk());
 }
@@ -173,7 +173,7 @@ TEST_F(SyncLedgerTest, GivesTheStoreBackWhenItsProcessIsKilled) {
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   EXPECT_THAT(Open(),
-              IsError(ErrorCode::kUnavailable, HasSubstr("process " + std::to_string(child))));
+              IsError(ErrorCode::kDeadlineExceeded, HasSubstr("process " + std::to_string(child))));
   ASSERT_EQ(::kill(child, SIGKILL), 0);
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
