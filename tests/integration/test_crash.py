@@ -1,7 +1,9 @@
 """A writer that dies anywhere, and the same operation again: exactly once."""
 
 import os
+import resource
 import signal
+import time
 
 import pytest
 from conftest import AT_FAILPOINT, CONFLICT, DONE, FAILED, UNKNOWN, uuid7
@@ -117,3 +119,20 @@ def test_every_writer_has_an_epoch_of_its_own(orders):
     epochs.append(orders.must_json("append", "s.orders", "orders.csv", "--json")["epoch"])
     assert epochs == sorted(set(epochs))
     assert epochs[3] == epochs[2] + 2
+
+
+def test_a_log_that_cannot_be_written_ends_the_command_at_once(orders):
+    """A metastore whose log fails answers that the outcome is unknown, and the directory is as good as after a kill."""
+    name = "n" + uuid7().replace("-", "")
+    arguments = ["namespace", "create", name, "--property", f"k={'v' * 6000}", "--operation-id", uuid7()]
+
+    def no_file_beyond_a_page():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
+
+    started = time.monotonic()
+    message = orders.must_fail(UNKNOWN, *arguments, preexec_fn=no_file_beyond_a_page)
+    assert time.monotonic() - started < 8, "it gives up long before the lease's own deadlines"
+    assert "log of the metastore has failed" in message
+    orders.must(*arguments)
+    assert name in orders.must("namespace", "list")

@@ -2,8 +2,8 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include "lake/base/log.h"
-#include "lake/base/mutex.h"
 #include "lake/base/uuid.h"
 #include "lake/engine/iceberg_engine.h"
 #include "lake/lease/authority_slot.h"
@@ -26,30 +25,30 @@
 namespace lake::server {
 namespace {
 
-// How often a directory that another process holds is tried again.
-constexpr std::chrono::milliseconds kLockPoll{50};
 // How long taking the lease, and giving it back, may take.
 constexpr std::chrono::seconds kLeaseWait{10};
 
-// Opens the metastore, waiting for another process that holds it.
+// Opens the metastore, waiting for another process that holds it. `failed` is set when its log fails
+// later.
 Result<std::unique_ptr<metastore::RocksMetaStore>> OpenMetaStore(const DataDir& dir,
-                                                                 Duration lock_wait, Clock& clock) {
-  const Deadline deadline = clock.Now() + lock_wait;
-  Mutex mutex;
-  CondVar never;
-  const MutexLock lock(mutex);
-  while (true) {
-    auto opened = metastore::RocksMetaStore::Open(clock, {.path = dir.metastore_path()});
-    if (opened.has_value() || opened.error().code() != ErrorCode::kUnavailable) {
-      return opened;
-    }
-    if (clock.Now() >= deadline) {
-      return Unavailable(fmt::format(
-          "data directory {}: {}; try again when it has ended, or wait longer with --wait ({})",
-          dir.root, DescribeOwner(dir), opened.error().message()));
-    }
-    clock.WaitUntil(never, mutex, std::min(deadline, clock.Now() + kLockPoll));
+                                                                 Duration lock_wait, Clock& clock,
+                                                                 std::atomic<bool>& failed) {
+  auto opened = metastore::RocksMetaStore::Open(
+      clock, {.path = dir.metastore_path(),
+              .on_fatal =
+                  [root = dir.root, &failed](const Error& error) {
+                    failed = true;
+                    Log(LogLevel::kError,
+                        fmt::format("data directory {}: the log of the metastore has failed, and "
+                                    "nothing more is done: {}",
+                                    root, error.message()));
+                  },
+              .lock_wait = lock_wait});
+  if (!opened.has_value() && opened.error().code() == ErrorCode::kDeadlineExceeded) {
+    return DeadlineExceeded(fmt::format("data directory {}: {} ({})", dir.root, DescribeOwner(dir),
+                                        opened.error().message()));
   }
+  return opened;
 }
 
 std::string NodeName() {
@@ -68,6 +67,7 @@ struct Embedded::Parts {
       : clock(clock_in), slot(clock_in), objects(clock_in, random) {}
 
   Clock& clock;
+  std::atomic<bool> metastore_failed = false;
   std::unique_ptr<metastore::RocksMetaStore> metastore;
   lease::AuthoritySlot slot;
   objstore::LocalObjectStore objects;
@@ -85,7 +85,7 @@ Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options,
   LAKE_TRY_VOID(writes ? EnsureDataDir(dir) : CheckDataDir(dir));
 
   auto parts = std::make_unique<Parts>(clock, random);
-  LAKE_TRY(parts->metastore, OpenMetaStore(dir, options.lock_wait, clock));
+  LAKE_TRY(parts->metastore, OpenMetaStore(dir, options.lock_wait, clock, parts->metastore_failed));
   IgnoreError(WriteOwner(dir, options.purpose), "it only tells others who they are waiting for");
 
   const Uuid session = Uuid::Random7(clock, random);
@@ -114,7 +114,14 @@ Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options,
 Embedded::Embedded(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 
 Embedded::~Embedded() {
-  if (parts_->election != nullptr) {
+  if (parts_->election == nullptr) {
+    return;
+  }
+  if (parts_->metastore_failed) {
+    // There is nothing to give the lease back with. Whoever opens the directory next takes it over.
+    parts_->service->Stop();
+    parts_->election->Stop();
+  } else {
     const Status released = parts_->election->Release([this](Deadline) { parts_->service->Stop(); },
                                                       parts_->clock.Now() + kLeaseWait);
     if (!released.has_value()) {

@@ -43,7 +43,8 @@ class Embedded {
   // Opens a data directory, or makes it.
   //   kNotFound          it does not exist (kRead).            kInvalidArgument   it exists and is not Lake's.
   //   kUnimplemented     it has a newer format.                kPermissionDenied  it cannot be read or written.
-  //   kUnavailable       another process holds it; the message says which.
+  //   kDeadlineExceeded  another process held it as long as `lock_wait`; the message says which.
+  //   kUnavailable       the disk fails or is full.
   //   kCorruption        the metastore is damaged; the message names file and offset.
   static Result<std::unique_ptr<Embedded>> Open(const EmbeddedOptions& options, Clock& clock,
                                                 Random& random);
