@@ -1,6 +1,7 @@
 """Where output goes when it cannot be written, and arguments that are no text."""
 
 import os
+import stat
 import subprocess
 
 import pytest
@@ -109,6 +110,28 @@ def test_a_file_that_cannot_be_written_is_named(orders):
     assert "gone/x.parquet" in message
     message = orders.must_fail(FAILED, "sql", "from range(100000)", "--output", "parquet", "/dev/full")
     assert "/dev/full" in message
+    assert stat.S_ISCHR(os.stat("/dev/full").st_mode), "a device is never replaced by a file"
+
+
+def test_a_failed_query_leaves_the_file_that_was_there(orders):
+    orders.must("append", "s.orders", "orders.csv")
+    for options in (("--output", "csv", "--file", "kept"), ("--output", "parquet", "kept")):
+        (orders.folder / "kept").write_text("precious", encoding="utf-8")
+        before = sorted(os.listdir(orders.folder))
+        orders.must_fail(FAILED, "sql", "select error('boom') from s.orders", *options)
+        assert (orders.folder / "kept").read_text(encoding="utf-8") == "precious"
+        assert sorted(os.listdir(orders.folder)) == before
+        orders.must("sql", "from s.orders", *options)
+        assert (orders.folder / "kept").read_bytes() != b"precious"
+        assert sorted(os.listdir(orders.folder)) == before
+
+
+def test_nothing_is_written_below_the_data_directory(orders):
+    for target in ("FORMAT", "metastore/CURRENT", "warehouse/x.csv"):
+        path = os.path.join(orders.data_dir, target)
+        for options in (("--output", "csv", "--file", path), ("--output", "parquet", path)):
+            assert "data directory" in orders.must_fail(FAILED, "sql", "from s.orders", *options)
+    orders.must("status")
 
 
 @pytest.mark.parametrize(
@@ -146,7 +169,7 @@ def test_an_argument_that_is_no_text_is_refused_with_a_readable_message(orders, 
     assert orders.must("table", "list") == "s.orders\n" and orders.must("namespace", "list") == "s\n"
 
 
-def test_an_input_may_have_any_name(orders):
+def test_an_input_whose_name_is_not_utf8_is_refused(orders):
     path = os.fsencode(orders.folder) + b"/\xff.csv"
     with open(path, "wb") as file:
         file.write(b"id\n1\n")
@@ -154,5 +177,6 @@ def test_an_input_may_have_any_name(orders):
         [os.fsencode(orders.command([])[0]), b"append", b"s.orders", path],
         capture_output=True, timeout=TIMEOUT, check=False, cwd=orders.folder, env=orders.environment(),
     )
-    assert ended.returncode == DONE, ended.stderr
-    assert orders.count("s.orders") == 1
+    assert ended.returncode == FAILED, ended.stderr
+    assert b"not valid UTF-8" in ended.stderr
+    assert orders.count("s.orders") == 0

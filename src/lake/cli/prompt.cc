@@ -177,6 +177,8 @@ Result<std::unique_ptr<Prompt>> Prompt::Open(Options options) {
 std::expected<std::string, Prompt::NoLine> Prompt::ReadLine(std::string_view label) {
   state_->label = label;
   state_->abandoned = false;
+  // Before the label is shown: libedit does it later, and a key pressed in between means something else.
+  el_set(state_->editor, EL_PREP_TERM, 1);
   int length = 0;
   const char* line = el_gets(state_->editor, &length);
   if (state_->abandoned) {

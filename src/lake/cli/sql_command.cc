@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include "lake/cli/interrupt.h"
 #include "lake/cli/keywords.h"
 #include "lake/cli/prompt.h"
+#include "lake/cli/result_file.h"
 #include "lake/cli/rows.h"
 #include "lake/cli/statements.h"
 #include "lake/cli/text.h"
@@ -114,10 +116,23 @@ std::unexpected<Failure> StatementFailed(const Error& error) {
   return Fail(error, std::move(next));
 }
 
+// While it lives, Ctrl-C ends the statement that runs and those that were to follow.
+class InterruptibleSession {
+ public:
+  explicit InterruptibleSession(sql::SqlSession& session) : guard_(Resume(session)) {}
+
+ private:
+  static std::function<void()> Resume(sql::SqlSession& session) {
+    session.Resume();
+    return [&session] { session.Interrupt(); };
+  }
+
+  InterruptGuard guard_;
+};
+
 // Runs every statement of a text; the first that fails ends it.
 Outcome RunText(sql::SqlSession& session, const std::string& text, ResultFormat format,
                 Output& out) {
-  const InterruptGuard guard([&session] { session.Interrupt(); });
   const Result<std::vector<std::string>> statements = session.Split(text);
   if (!statements.has_value()) {
     return StatementFailed(statements.error());
@@ -132,27 +147,35 @@ Outcome RunText(sql::SqlSession& session, const std::string& text, ResultFormat 
   return {};
 }
 
-Outcome CopyToParquet(sql::SqlSession& session, const Sql& command, Output& out) {
-  const InterruptGuard guard([&session] { session.Interrupt(); });
-  const Result<std::uint64_t> rows = session.CopyQueryTo(*command.text, command.file);
+Outcome CopyToParquet(sql::SqlSession& session, const Sql& command, Context& context) {
+  LAKE_TRY(ResultFile file,
+           ResultFile::Prepare(command.file, context.options.data_dir, context.random));
+  const InterruptibleSession guard(session);
+  const Result<std::uint64_t> rows = session.CopyQueryTo(*command.text, file.staging_path());
   if (!rows.has_value()) {
-    return StatementFailed(rows.error());
+    return StatementFailed(rows.error().With(command.file));
   }
-  LAKE_TRY_VOID(out.Write(fmt::format("{} written to {}\n", Count(*rows, "row"), command.file)));
+  LAKE_TRY_VOID(file.Commit());
+  LAKE_TRY_VOID(
+      context.out.Write(fmt::format("{} written to {}\n", Count(*rows, "row"), command.file)));
   return {};
 }
 
-Outcome RunToFile(sql::SqlSession& session, const Sql& command) {
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(command.file.c_str(), "we"),
-                                                             std::fclose);
-  if (file == nullptr) {
+Outcome RunToFile(sql::SqlSession& session, const Sql& command, const Context& context) {
+  LAKE_TRY(ResultFile file,
+           ResultFile::Prepare(command.file, context.options.data_dir, context.random));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(
+      std::fopen(file.staging_path().c_str(), "we"), std::fclose);
+  if (stream == nullptr) {
     return std::unexpected(Failure(
         Error(ErrorCode::kPermissionDenied, fmt::format("{}: cannot be written: {}", command.file,
                                                         std::generic_category().message(errno)))));
   }
-  StreamOutput out(file.get(), command.file);
+  StreamOutput out(stream.get(), command.file);
+  const InterruptibleSession guard(session);
   LAKE_TRY_VOID(RunText(session, *command.text, command.format, out));
   LAKE_TRY_VOID(out.Flush());
+  LAKE_TRY_VOID(file.Commit());
   return {};
 }
 
@@ -232,6 +255,7 @@ Outcome RunPrompt(Connection& lake, sql::SqlSession& session, ResultFormat forma
     }
     typed += (typed.empty() ? "" : "\n") + *line;
     Statements statements = SplitStatements(typed);
+    const InterruptibleSession guard(session);
     for (const std::string& statement : statements.complete) {
       prompt->Remember(statement + ";");
       const Outcome done = RunText(session, statement, format, context.out);
@@ -264,11 +288,12 @@ Outcome Run(const Sql& command, Context& context) {
     return RunPrompt(**lake, *session, command.format, context);
   }
   if (command.format == ResultFormat::kParquet) {
-    return CopyToParquet(*session, command, context.out);
+    return CopyToParquet(*session, command, context);
   }
   if (!command.file.empty()) {
-    return RunToFile(*session, command);
+    return RunToFile(*session, command, context);
   }
+  const InterruptibleSession guard(*session);
   return RunText(*session, text, command.format, context.out);
 }
 

@@ -12,12 +12,6 @@ std::string Normalize(const std::string& path) {
   return std::filesystem::absolute(path).lexically_normal().string();
 }
 
-// The name under which DuckDB writes a file that it moves to `path` at the end.
-std::string TemporaryName(const std::string& path) {
-  const std::filesystem::path file(path);
-  return (file.parent_path() / ("tmp_" + file.filename().string())).string();
-}
-
 }  // namespace
 
 GuardedFileSystem::GuardedFileSystem(Policy policy)
@@ -29,17 +23,14 @@ void GuardedFileSystem::Allow(const std::string& path) {
   const std::string file = Normalize(path);
   const MutexLock lock(mutex_);
   allowed_.insert(file);
-  allowed_.insert(TemporaryName(file));
 }
 
 void GuardedFileSystem::Forbid(const std::string& path) {
   const std::string file = Normalize(path);
   const MutexLock lock(mutex_);
-  for (const std::string& name : {file, TemporaryName(file)}) {
-    const auto found = allowed_.find(name);
-    LAKE_CHECK(found != allowed_.end(), "only what was allowed is forbidden again");
-    allowed_.erase(found);
-  }
+  const auto found = allowed_.find(file);
+  LAKE_CHECK(found != allowed_.end(), "only what was allowed is forbidden again");
+  allowed_.erase(found);
 }
 
 void GuardedFileSystem::CheckWrite(const std::string& path) {

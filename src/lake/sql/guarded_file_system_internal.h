@@ -22,8 +22,7 @@ class GuardedFileSystem final : public duckdb::VirtualFileSystem {
 
   explicit GuardedFileSystem(Policy policy);
 
-  // Allows the file to be written, and the temporary file that DuckDB puts beside it, until
-  // Forbid.
+  // Allows the file to be written until Forbid.
   void Allow(const std::string& path) EXCLUDES(mutex_);
   void Forbid(const std::string& path) EXCLUDES(mutex_);
 

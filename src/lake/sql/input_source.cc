@@ -77,6 +77,10 @@ Error InputError(const duckdb::ErrorData& error, const std::string& where) {
 }
 
 Status CheckFile(const std::string& path) {
+  if (!duckdb::Value::StringIsValid(path.data(), path.size())) {
+    return InvalidArgument(
+        path + ": the name is not valid UTF-8; rename the file or append it from standard input");
+  }
   std::error_code error;
   const auto status = std::filesystem::status(path, error);
   if (status.type() == std::filesystem::file_type::not_found) {

@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 #include <filesystem>
 #include <string_view>
@@ -27,6 +28,27 @@ std::string FreshTempDirectory() {
   SystemRandom random;
   return (std::filesystem::temp_directory_path() / ("lake-sql-" + Uuid::Random4(random).ToString()))
       .string();
+}
+
+// Functions that a SELECT could call for what they do. Logging into a file even ends the process when
+// the guard refuses the file, because DuckDB opens it where nobody catches an exception.
+constexpr std::array<const char*, 5> kFunctionsWithEffects = {
+    "checkpoint", "disable_logging", "enable_logging", "force_checkpoint", "truncate_duckdb_logs"};
+
+void DropFunctionsWithEffects(duckdb::DuckDB& database) {
+  duckdb::Connection connection(database);
+  duckdb::ClientContext& context = *connection.context;
+  context.RunFunctionInTransaction([&] {
+    auto& catalog = duckdb::Catalog::GetSystemCatalog(context);
+    for (const char* name : kFunctionsWithEffects) {
+      duckdb::DropInfo info;
+      info.type = duckdb::CatalogType::TABLE_FUNCTION_ENTRY;
+      info.schema = DEFAULT_SCHEMA;
+      info.name = name;
+      info.allow_drop_internal = true;
+      catalog.DropEntry(context, info);
+    }
+  });
 }
 
 }  // namespace
@@ -67,6 +89,7 @@ Result<Instance> OpenInstance(objstore::ObjectStore& objects, const Clock& clock
       config.storage_extensions[kCatalogName] = MakeStorageExtension(*source);
     }
     instance.database = std::make_unique<duckdb::DuckDB>(nullptr, &config);
+    DropFunctionsWithEffects(*instance.database);
     if (source != nullptr) {
       RegisterFunctions(*instance.database->instance);
       duckdb::Connection connection(*instance.database);

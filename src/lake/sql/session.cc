@@ -1,7 +1,6 @@
 #include "lake/sql/session.h"
 
-#include <filesystem>
-#include <system_error>
+#include <atomic>
 #include <utility>
 
 #include <fmt/format.h>
@@ -56,6 +55,7 @@ Result<Statements> ParseRaw(duckdb::ClientContext& context, const std::string& s
 struct SqlSession::Impl {
   Instance instance;
   std::unique_ptr<duckdb::Connection> connection;
+  std::atomic<bool> interrupted = false;
 
   duckdb::ClientContext& context() const { return *connection->context; }
 
@@ -72,6 +72,7 @@ struct SqlSession::Impl {
   Result<duckdb::unique_ptr<duckdb::QueryResult>> Start(
       duckdb::unique_ptr<duckdb::SQLStatement> statement) const {
     auto pending = connection->PendingQuery(std::move(statement), /*allow_stream_result=*/true);
+    PassInterruptOn();
     if (pending->HasError()) {
       return std::unexpected(ToError(pending->GetErrorObject()));
     }
@@ -79,7 +80,20 @@ struct SqlSession::Impl {
     if (result->HasError()) {
       return std::unexpected(ToError(result->GetErrorObject()));
     }
+    if (PassInterruptOn()) {
+      return Cancelled("the statement was interrupted");
+    }
     return result;
+  }
+
+ private:
+  // DuckDB forgets an interrupt when a statement begins, and without it waits for the end of what a
+  // statement that nobody wants any more has begun.
+  bool PassInterruptOn() const {
+    if (interrupted) {
+      connection->Interrupt();
+    }
+    return interrupted;
   }
 };
 
@@ -148,7 +162,7 @@ Result<std::uint64_t> SqlSession::CopyQueryTo(std::string_view sql, const std::s
     copy->info->format = "parquet";
     copy->info->select_statement = std::move(statements[0]->Cast<duckdb::SelectStatement>().node);
     copy->info->options["compression"] = {duckdb::Value("zstd")};
-    copy->info->options["use_tmp_file"] = {duckdb::Value::BOOLEAN(true)};
+    copy->info->options["use_tmp_file"] = {duckdb::Value::BOOLEAN(false)};
 
     impl_->instance.files->Allow(path);
     auto rows = [&]() -> Result<std::uint64_t> {
@@ -161,20 +175,17 @@ Result<std::uint64_t> SqlSession::CopyQueryTo(std::string_view sql, const std::s
       return chunk->GetValue(0, 0).GetValue<std::uint64_t>();
     }();
     impl_->instance.files->Forbid(path);
-    if (!rows.has_value()) {
-      // What DuckDB wrote before it failed stays behind.
-      const std::filesystem::path target(path);
-      std::error_code ignored;
-      std::filesystem::remove(target.parent_path() / ("tmp_" + target.filename().string()),
-                              ignored);
-      return std::unexpected(rows.error().With("write " + path));
-    }
     return rows;
   });
 }
 
 void SqlSession::Interrupt() {
+  impl_->interrupted = true;
   impl_->connection->Interrupt();
+}
+
+void SqlSession::Resume() {
+  impl_->interrupted = false;
 }
 
 }  // namespace lake::sql

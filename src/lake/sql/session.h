@@ -132,13 +132,17 @@ class SqlSession {
   //   kCancelled         Interrupt was called.
   Result<QueryResult> Execute(std::string_view sql);
 
-  // Runs one query and writes its rows to a Parquet file on the local disk, replacing one that is
-  // there; on an error an existing file stays. Returns the number of rows. Errors as for Execute;
+  // Runs one query and writes its rows to a Parquet file on the local disk, over one that is there;
+  // on an error a part of it may be left, which the caller removes. Returns the number of rows. Errors as for Execute;
   // kInvalidArgument also if `sql` is not a single query.
   Result<std::uint64_t> CopyQueryTo(std::string_view sql, const std::string& path);
 
-  // Makes the running statement end soon, with kCancelled. Thread-safe.
+  // Makes the running statement end soon, with kCancelled, and every later one at once, until
+  // Resume: one that is called between two statements of a text ends the text too. Thread-safe.
   void Interrupt();
+
+  // Lets statements run again after an Interrupt.
+  void Resume();
 
  private:
   struct Impl;

@@ -113,9 +113,8 @@ TEST(TypeMapping, KeepsEveryDuckDbTypeThatHasAPlace) {
 }
 
 TEST(TypeMapping, SaysWhyATypeHasNoPlace) {
-  for (const LogicalType type :
-       {LogicalType::HUGEINT, LogicalType::UHUGEINT, LogicalType::INTERVAL, LogicalType::BIT,
-        LogicalType::TIME_TZ, LogicalType::SQLNULL}) {
+  for (const LogicalType type : {LogicalType::HUGEINT, LogicalType::UHUGEINT, LogicalType::INTERVAL,
+                                 LogicalType::BIT, LogicalType::TIME_TZ, LogicalType::SQLNULL}) {
     EXPECT_THAT(
         ToIcebergSchema("in.parquet", {"odd"}, {LogicalType::LIST(type)}),
         IsError(ErrorCode::kUnimplemented,
