@@ -21,6 +21,7 @@ using ::testing::HasSubstr;
 using ::testing::Optional;
 
 using namespace std::string_literals;
+using namespace std::string_view_literals;
 
 TEST(AvroSchema, KeepsWhatIcebergAddsToIt) {
   const auto schema = AvroSchema::Parse(R"({
@@ -158,14 +159,14 @@ TEST(SkipAvro, EndsInASchemaThatContainsItself) {
       AvroSchema::Parse(R"({"type": "record", "name": "r", "fields": [{"name": "x", "type": "r"},
       {"name": "y", "type": "r"}]})");
   ASSERT_THAT(endless, IsOk());
-  AvroInput in("\0\0\0\0\0\0\0\0"s);
+  AvroInput in("\0\0\0\0\0\0\0\0"sv);
   SkipAvro(in, endless->root());
   EXPECT_FALSE(in.ok());
 
   const auto list = AvroSchema::Parse(
       R"({"type": "record", "name": "r", "fields": [{"name": "next", "type": ["null", "r"]}]})");
   ASSERT_THAT(list, IsOk());
-  AvroInput short_list("\2\2\2\0"s);
+  AvroInput short_list("\2\2\2\0"sv);
   SkipAvro(short_list, list->root());
   EXPECT_TRUE(short_list.ok());
   const std::string long_list(10'000, '\2');
