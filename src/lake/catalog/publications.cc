@@ -27,6 +27,12 @@ void PutOutcome(const FinishedOperation& outcome, Transaction& transaction) {
   transaction.Put(OperationKey(outcome.id), Expectation::Absent(), Encode(outcome.record));
 }
 
+// The outcome of an operation that was not reserved. No operation is pending and finished at once.
+void PutUnreservedOutcome(const FinishedOperation& outcome, Transaction& transaction) {
+  transaction.Check(PendingKey(outcome.id), Expectation::Absent());
+  PutOutcome(outcome, transaction);
+}
+
 }  // namespace
 
 Transaction Reserve(const std::vector<PendingOperation>& operations) {
@@ -42,6 +48,7 @@ Transaction Abort(const std::vector<PendingOperation>& operations) {
   Transaction transaction;
   for (const PendingOperation& operation : operations) {
     transaction.Delete(PendingKey(operation.id), Expectation::Exactly(operation.bytes));
+    transaction.Check(OperationKey(operation.id), Expectation::Absent());
   }
   return transaction;
 }
@@ -97,7 +104,7 @@ Result<Transaction> Publish(const VersionPublication& publication) {
 
 Transaction Record(const FinishedOperation& outcome) {
   Transaction transaction;
-  PutOutcome(outcome, transaction);
+  PutUnreservedOutcome(outcome, transaction);
   return transaction;
 }
 
@@ -112,7 +119,7 @@ Result<Transaction> CreateNamespace(const Namespace& ns, const NamespaceRecord& 
     transaction.Check(std::move(parent_key), Expectation::Exactly(*parent));
   }
   PutDirectory(directory, transaction);
-  PutOutcome(outcome, transaction);
+  PutUnreservedOutcome(outcome, transaction);
   return transaction;
 }
 
@@ -123,7 +130,7 @@ Result<Transaction> DropNamespace(const Namespace& ns, const std::string& read_b
   LAKE_TRY(std::string key, NamespaceKey(ns));
   transaction.Delete(std::move(key), Expectation::Exactly(read_bytes));
   ReplaceDirectory(read_directory, directory, transaction);
-  PutOutcome(outcome, transaction);
+  PutUnreservedOutcome(outcome, transaction);
   return transaction;
 }
 
@@ -135,8 +142,14 @@ Result<Transaction> RegisterTable(const Registering& registering) {
   transaction.Check(std::move(view_key), Expectation::Absent());
   LAKE_TRY(std::string namespace_key, NamespaceKey(registering.name.ns));
   transaction.Check(std::move(namespace_key), Expectation::Exactly(registering.namespace_bytes));
+  const std::string tombstone_key = TombstoneKey(registering.registration.incarnation);
+  if (registering.tombstone_bytes.has_value()) {
+    transaction.Delete(tombstone_key, Expectation::Exactly(*registering.tombstone_bytes));
+  } else {
+    transaction.Check(tombstone_key, Expectation::Absent());
+  }
   ReplaceDirectory(registering.read_directory, registering.directory, transaction);
-  PutOutcome(registering.outcome, transaction);
+  PutUnreservedOutcome(registering.outcome, transaction);
   return transaction;
 }
 
@@ -147,7 +160,7 @@ Result<Transaction> DropTable(const Dropping& dropping) {
   transaction.Put(TombstoneKey(dropping.incarnation), Expectation::Absent(),
                   Encode(dropping.tombstone));
   PutDirectory(dropping.directory, transaction);
-  PutOutcome(dropping.outcome, transaction);
+  PutUnreservedOutcome(dropping.outcome, transaction);
   return transaction;
 }
 

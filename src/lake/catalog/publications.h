@@ -42,7 +42,9 @@ struct PendingOperation {
 // Step 1 of a change: reserves `operations`, which share one version. Each must be unknown so far.
 metastore::Transaction Reserve(const std::vector<PendingOperation>& operations);
 
-// Gives reservations up, if nobody changed them.
+// Gives reservations up, if nobody changed them. When it is refused, the failed expectations tell an
+// operation that was given up (its reservation is gone) from one that was published (its outcome is
+// there too).
 metastore::Transaction Abort(const std::vector<PendingOperation>& operations);
 
 // Step 3 of a change: makes the planned metadata file of every table in the group current, ends the
@@ -62,7 +64,8 @@ Result<metastore::Transaction> Publish(const VersionPublication& publication);
 // planned location and the next version, or a first one. kCorruption when the base does not decode.
 Result<Registration> NextRegistration(const PendingTable& table, const Uuid& operation);
 
-// Records how an operation ended that changed nothing, unless it is known already.
+// Records how an operation ended that changed nothing, unless it is known already. Like every
+// transaction below, it is refused while the operation is reserved.
 metastore::Transaction Record(const FinishedOperation& outcome);
 
 // Creates a namespace. `parent` is the read bytes of its parent's record, absent for a top-level
@@ -79,10 +82,12 @@ Result<metastore::Transaction> DropNamespace(const Namespace& ns, const std::str
                                              const FinishedOperation& outcome);
 
 // Names an existing metadata file as a table, if since dir/names was read no name has come or gone.
+// If the table had been dropped, its tombstone goes.
 struct Registering {
   TableName name;
   Registration registration;
   std::string namespace_bytes;
+  std::optional<std::string> tombstone_bytes;
   std::optional<std::string> read_directory;
   Uuid directory;
   FinishedOperation outcome;

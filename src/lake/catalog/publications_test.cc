@@ -1,5 +1,6 @@
 #include "lake/catalog/publications.h"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -187,6 +188,94 @@ TEST_F(Publications, ADropFreesTheNameAndLeavesATombstone) {
   EXPECT_THAT(DecodeTombstone(*Read(TombstoneKey(Id('a')))), IsOkAnd(dropping.tombstone));
 }
 
+// A table can be dropped, registered and dropped any number of times.
+TEST_F(Publications, ARegisteredTableTakesItsTombstoneAway) {
+  MakeNamespace();
+  std::string registration = MakeTable(Id('1'));
+  for (const char round : {'2', '4', '6'}) {
+    ASSERT_TRUE(Applies(DropTable({.name = kTable,
+                                   .registration_bytes = registration,
+                                   .incarnation = Id('a'),
+                                   .tombstone = {.name = kTable, .registration = registration},
+                                   .directory = Id('f'),
+                                   .outcome = Done(Id(round))})
+                            .value()));
+    Registering registering{.name = kTable,
+                            .registration = DecodeRegistration(registration).value(),
+                            .namespace_bytes = *Read("ns/n"),
+                            .tombstone_bytes = std::nullopt,
+                            .read_directory = Read(kDirectoryKey),
+                            .directory = Id('e'),
+                            .outcome = Done(Id(static_cast<char>(round + 1)))};
+    EXPECT_FALSE(Applies(RegisterTable(registering).value())) << "the tombstone is there";
+    registering.tombstone_bytes = Read(TombstoneKey(Id('a')));
+    ASSERT_TRUE(Applies(RegisterTable(registering).value()));
+    EXPECT_EQ(Read(TombstoneKey(Id('a'))), std::nullopt);
+    registration = *Read("tbl/n/t");
+  }
+}
+
+TEST_F(Publications, NoOperationIsPendingAndFinishedAtOnce) {
+  MakeNamespace();
+  const std::string registration = MakeTable(Id('1'));
+  const PendingOperation pending = Pend(Id('2'), registration, "/w/a/2");
+  ASSERT_TRUE(Applies(Reserve({pending})));
+  const FinishedOperation outcome = Done(Id('2'));
+  EXPECT_FALSE(Applies(Record(outcome)));
+  EXPECT_FALSE(Applies(CreateNamespace({{"m"}}, {}, std::nullopt, Id('d'), outcome).value()));
+  EXPECT_FALSE(Applies(
+      DropNamespace(kTable.ns, *Read("ns/n"), Read(kDirectoryKey), Id('f'), outcome).value()));
+  EXPECT_FALSE(Applies(DropTable({.name = kTable,
+                                  .registration_bytes = registration,
+                                  .incarnation = Id('a'),
+                                  .tombstone = {.name = kTable, .registration = registration},
+                                  .directory = Id('f'),
+                                  .outcome = outcome})
+                           .value()));
+  EXPECT_FALSE(Applies(RegisterTable({.name = {.ns = kTable.ns, .name = "u"},
+                                      .registration = {.incarnation = Id('b'),
+                                                       .location = "/x",
+                                                       .metadata_location = "/x/m",
+                                                       .version = 1},
+                                      .namespace_bytes = *Read("ns/n"),
+                                      .tombstone_bytes = std::nullopt,
+                                      .read_directory = Read(kDirectoryKey),
+                                      .directory = Id('e'),
+                                      .outcome = outcome})
+                           .value()));
+  EXPECT_EQ(Read(OperationKey(Id('2'))), std::nullopt);
+  ASSERT_TRUE(Applies(Abort({pending})));
+  EXPECT_TRUE(Applies(Record(outcome)));
+  EXPECT_FALSE(Applies(Reserve({pending})));
+}
+
+TEST_F(Publications, ARefusedAbortTellsWhetherTheOperationWasPublished) {
+  MakeNamespace();
+  const std::string base = MakeTable(Id('1'));
+  const auto refusal = [&](const PendingOperation& operation) {
+    const auto result = store_.Commit(Abort({operation}), Soon()).value();
+    EXPECT_TRUE(std::holds_alternative<Rejected>(result));
+    return std::get<Rejected>(result);
+  };
+  const auto names_outcome = [](const Rejected& rejected, const Uuid& id) {
+    return std::ranges::any_of(rejected.failures, [&](const metastore::FailedExpectation& failure) {
+      return failure.key == OperationKey(id);
+    });
+  };
+  const PendingOperation aborted = Pend(Id('2'), base, "/w/a/2");
+  ASSERT_TRUE(Applies(Reserve({aborted})));
+  ASSERT_TRUE(Applies(Abort({aborted})));
+  EXPECT_FALSE(names_outcome(refusal(aborted), Id('2')));
+  const PendingOperation published = Pend(Id('3'), base, "/w/a/2");
+  ASSERT_TRUE(Applies(Reserve({published})));
+  ASSERT_TRUE(Applies(Publish({.operations = {published},
+                               .outcomes = {Done(Id('3'))},
+                               .namespaces = {},
+                               .directory = {}})
+                          .value()));
+  EXPECT_TRUE(names_outcome(refusal(published), Id('3')));
+}
+
 TEST_F(Publications, ARegisteredTableNeedsItsNamespaceAndAnUnchangedDirectory) {
   MakeNamespace();
   Registering registering{.name = kTable,
@@ -195,6 +284,7 @@ TEST_F(Publications, ARegisteredTableNeedsItsNamespaceAndAnUnchangedDirectory) {
                                            .metadata_location = "/x/m",
                                            .version = 1},
                           .namespace_bytes = *Read("ns/n"),
+                          .tombstone_bytes = std::nullopt,
                           .read_directory = Id('9').ToString(),
                           .directory = Id('e'),
                           .outcome = Done(Id('6'))};

@@ -71,15 +71,32 @@ Status CheckTable(const iceberg::TableMetadata& metadata) {
   return {};
 }
 
+// Adds the fields that every row has a value of: required, in structs that are required. Below an
+// optional struct, or in a list or a map, a required field is null where its parent is, or absent.
+void AddAlwaysThere(const std::vector<iceberg::NestedField>& fields,
+                    std::set<iceberg::FieldId>& always) {
+  for (const iceberg::NestedField& field : fields) {
+    if (!field.required) {
+      continue;
+    }
+    always.insert(field.id);
+    if (field.type.kind() == iceberg::TypeKind::kStruct) {
+      AddAlwaysThere(field.type.fields(), always);
+    }
+  }
+}
+
 // Checks what a file's statistics give away of its columns.
 Status CheckColumns(const iceberg::Schema& schema, const iceberg::DataFile& file) {
+  std::set<iceberg::FieldId> always_there;
+  AddAlwaysThere(schema.fields(), always_there);
   for (const auto& [id, nulls] : file.null_value_counts) {
     const iceberg::NestedField* field = schema.FindField(id);
     if (field == nullptr) {
       return InvalidArgument(fmt::format(
           "it has a column with field id {}, which the table has not", std::to_underlying(id)));
     }
-    if (field->required && nulls > 0) {
+    if (nulls > 0 && always_there.contains(id)) {
       return InvalidArgument(
           fmt::format("column {} is required, and {} of its values are null", field->name, nulls));
     }

@@ -280,6 +280,28 @@ TEST_F(EngineTest, AFileThatDoesNotFitIsRefusedByName) {
   EXPECT_THAT(engine_->CheckAppend(*metadata, {good}, Soon()), IsError(ErrorCode::kUnavailable));
 }
 
+// A struct that is null has no value of its required fields; a struct that must be there has.
+TEST_F(EngineTest, ARequiredFieldMayBeMissingWhereItsParentIs) {
+  const auto point = [](bool required, int id) {
+    return iceberg::NestedField{.id = iceberg::FieldId{id},
+                                .name = "p" + std::to_string(id),
+                                .required = required,
+                                .type = iceberg::Type::Struct({{.id = iceberg::FieldId{id + 1},
+                                                                .name = "x",
+                                                                .required = true,
+                                                                .type = iceberg::Type::Long()}})};
+  };
+  iceberg::TableMetadata metadata = *engine_->Load(Create(), Soon()).value();
+  metadata.schemas.front() =
+      iceberg::Schema::Make({.fields = {point(false, 10), point(true, 20)}}).value();
+  iceberg::DataFile file = Stage(5);
+  file.null_value_counts.Set(iceberg::FieldId{11}, 2);
+  EXPECT_THAT(engine_->CheckAppend(metadata, {file}, Soon()), IsOk());
+  file.null_value_counts.Set(iceberg::FieldId{21}, 2);
+  EXPECT_THAT(engine_->CheckAppend(metadata, {file}, Soon()),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("column x is required")));
+}
+
 TEST_F(EngineTest, TablesLakeCannotWriteAreRefusedBeforeAFileIsWritten) {
   const std::string base = Create();
   const MetadataPtr metadata = engine_->Load(base, Soon()).value();

@@ -30,7 +30,7 @@ Result<std::optional<TableResult>> Metasrv::FindAppend(const AppendRequest& requ
     return std::nullopt;
   }
   // In the table's turn: if this process is doing it, it has ended by then.
-  const std::string turn = pending->record.tables.front().incarnation.ToString();
+  const std::string turn = TableTurn(pending->record.tables.front().incarnation);
   const auto settled = std::make_shared<std::optional<TableResult>>();
   LAKE_TRY_VOID(RunInTurn(turn, options.deadline,
                           [this, settled, change, name = request.name]() -> Result<TableResult> {

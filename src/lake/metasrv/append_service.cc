@@ -52,7 +52,7 @@ Result<TableResult> AppendService::Append(const AppendRequest& request, const Ch
     if (is_new) {
       // The task cannot run out of appends before this one is entered: it needs the mutex to see them.
       const Status submitted =
-          deps_.queue.Submit(request.incarnation.ToString(),
+          deps_.queue.Submit(TableTurn(request.incarnation),
                              [this, incarnation = request.incarnation] { Drain(incarnation); });
       if (!submitted.has_value()) {
         waiting_.erase(found);
@@ -77,7 +77,7 @@ void AppendService::Drain(const Uuid& incarnation) {
       continue;
     }
     // Behind the changes that came meanwhile. If that is refused, this turn goes on.
-    if (deps_.queue.Submit(incarnation.ToString(), [this, incarnation] { Drain(incarnation); })
+    if (deps_.queue.Submit(TableTurn(incarnation), [this, incarnation] { Drain(incarnation); })
             .has_value()) {
       return;
     }

@@ -56,8 +56,8 @@ void Metasrv::Stop() {
 Status Metasrv::Recover(Deadline deadline) {
   LAKE_TRY(const lease::Epoch epoch, deps_.store.CurrentEpoch());
   LAKE_TRY_VOID(settler_.EnsureScanned(epoch, deps_.clock, deadline));
-  for (const Uuid& table : settler_.UnsettledTables()) {
-    LAKE_TRY_VOID(queue_.Submit(table.ToString(), [this, table, epoch] {
+  for (const auto& [table, turn] : settler_.UnsettledTables()) {
+    LAKE_TRY_VOID(queue_.Submit(turn, [this, table, epoch] {
       if (const auto settled = settler_.SettleTable(table, epoch); !settled.has_value()) {
         Log(LogLevel::kWarning,
             fmt::format("recovery of table {}: {}", table.ToString(), settled.error().message()));
@@ -110,12 +110,13 @@ Result<OperationView> Metasrv::FindOperation(const Uuid& operation, Deadline /*d
         fmt::format("operation id {}: not a version 7 UUID", operation.ToString()));
   }
   OperationView view{.id = operation};
+  // In this order: an operation that ends between the two reads is found finished.
+  LAKE_TRY(std::optional<catalog::PendingOperation> pending, reader_.ReadPending(operation));
   LAKE_TRY(RecordReader::Outcome outcome, reader_.ReadOutcome(operation, std::nullopt));
   if (outcome.operation.has_value()) {
     view.finished = std::move(outcome.operation);
     return view;
   }
-  LAKE_TRY(std::optional<catalog::PendingOperation> pending, reader_.ReadPending(operation));
   if (!pending.has_value()) {
     return NotFound(fmt::format("operation {}: there is no record of it", operation.ToString()));
   }
@@ -141,9 +142,16 @@ Result<ServiceStatus> Metasrv::GetStatus(Deadline deadline) {
         if (status.pending.size() >= kStatusPendingMax) {
           return {};
         }
-        LAKE_TRY(const Uuid id, catalog::ParsePendingKey(entry.key));
-        LAKE_TRY(catalog::PendingRecord record, catalog::DecodePendingRecord(entry.value));
-        status.pending.push_back({.id = id, .pending = std::move(record)});
+        const Result<Uuid> id = catalog::ParsePendingKey(entry.key);
+        Result<catalog::PendingRecord> record = catalog::DecodePendingRecord(entry.value);
+        if (!id.has_value() || !record.has_value()) {
+          // The status must tell about everything else.
+          Log(LogLevel::kError,
+              fmt::format("status: {} is damaged and left out: {}", entry.key,
+                          id.has_value() ? record.error().message() : id.error().message()));
+          return {};
+        }
+        status.pending.push_back({.id = *id, .pending = *std::move(record)});
         return {};
       }));
   const auto count = [&](std::string_view prefix, std::uint64_t& total) {

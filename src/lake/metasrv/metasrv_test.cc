@@ -307,6 +307,45 @@ TEST_F(MetasrvTest, ADroppedTableIsRegisteredAgainUnderAnyNameButOnlyOnce) {
   EXPECT_THAT(service().RegisterTable({.name = u, .metadata_location = metadata}, Call()), IsOk());
   EXPECT_THAT(service().Append(Request(u, "d", 6), Call()), IsOk());
   EXPECT_EQ(Check(u).rows, 11U);
+  // And dropped again, and again.
+  for (int round = 0; round < 2; ++round) {
+    const std::string latest = Load(u).registration.metadata_location;
+    ASSERT_THAT(service().DropTable({.name = u}, Call()), IsOk());
+    ASSERT_THAT(service().RegisterTable({.name = u, .metadata_location = latest}, Call()), IsOk());
+    EXPECT_EQ(Check(u).rows, 11U);
+  }
+}
+
+TEST_F(MetasrvTest, ATableWhoseLocationHoldsTheWarehouseIsNotRegistered) {
+  Lead();
+  MakeTable(kT);
+  const std::string text =
+      objects_.Get(Load(kT).registration.metadata_location, 1'000'000, Soon()).value();
+  for (const std::string location : {"/", "/w", "/w/", "file:///w", "/x/../w", "//w//"}) {
+    std::string other = text;
+    const std::string was = Load(kT).registration.location;
+    for (std::size_t at = other.find(was); at != std::string::npos; at = other.find(was)) {
+      other.replace(at, was.size(), location);
+    }
+    const std::string file = "/elsewhere/" + NewId().ToString() + ".metadata.json";
+    ASSERT_THAT(objects_.PutIfAbsent(file, other, Soon()), IsOk());
+    EXPECT_THAT(service().RegisterTable(
+                    {.name = {.ns = kNs, .name = "u"}, .metadata_location = file}, Call()),
+                IsError(ErrorCode::kInvalidArgument))
+        << location;
+  }
+}
+
+TEST_F(MetasrvTest, ADamagedPendingRecordDoesNotHideTheStatus) {
+  Lead();
+  MakeTable(kT);
+  metastore::Transaction damage;
+  damage.Put(catalog::PendingKey(NewId()), metastore::Expectation::Absent(), "not a record");
+  ASSERT_TRUE(std::holds_alternative<metastore::Committed>(meta_.Commit(damage, Soon()).value()));
+  const Result<ServiceStatus> status = service().GetStatus(Soon());
+  ASSERT_THAT(status, IsOk());
+  EXPECT_EQ(status->tables, 1U);
+  EXPECT_THAT(status->pending, IsEmpty());
 }
 
 TEST_F(MetasrvTest, ADamagedTableIsReportedAndOthersWork) {

@@ -174,7 +174,9 @@ Result<TableResult> Operations::Fail(const Change& change, const Error& error,
   }
   LAKE_TRY(std::optional<TableResult> earlier, Replay(change, table));
   if (!earlier.has_value()) {
-    return std::unexpected(error);
+    return Unavailable(fmt::format(
+        "operation {}: it failed ({}), but an earlier attempt of it is still open; retry",
+        change.id.ToString(), error.message()));
   }
   return *std::move(earlier);
 }
@@ -226,6 +228,13 @@ Result<CommitResult> Operations::CommitOutcome(const metastore::Transaction& tra
     const metastore::FailedExpectation* failure = FindFailure(rejected, key);
     return failure != nullptr && failure->actual.has_value();
   });
+}
+
+bool ShowsAborted(const Rejected& rejected, const Uuid& operation) {
+  const metastore::FailedExpectation* pending =
+      FindFailure(rejected, catalog::PendingKey(operation));
+  return pending != nullptr && !pending->actual.has_value() &&
+         FindFailure(rejected, catalog::OperationKey(operation)) == nullptr;
 }
 
 const metastore::FailedExpectation* FindFailure(const Rejected& rejected, std::string_view key) {

@@ -81,6 +81,9 @@ class Operations {
   const Duration timeout_;
 };
 
+// Whether the rejection of catalog::Abort shows that `operation` had been given up already, rather than published.
+bool ShowsAborted(const metastore::Rejected& rejected, const Uuid& operation);
+
 // Returns what stands at `key` according to a rejection: nothing when the key's expectation held.
 const metastore::FailedExpectation* FindFailure(const metastore::Rejected& rejected,
                                                 std::string_view key);

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -426,6 +427,85 @@ TEST_P(Recovery, EndsWithOneEffectWhicheverRequestOfTheObjectStoreFails) {
       EXPECT_EQ(points > 0, !without_files.contains(GetParam())) << points;
     }
   }
+}
+
+// Whoever gives an operation up removes its files. An abort without an answer, after which the operation was published by another
+// settler, must not be taken for one that was applied: the files are the table.
+TEST(Settling, AnAbortIsNotTakenForAppliedWhenTheOperationWasPublishedMeanwhile) {
+  using Kind = FaultyMetaStore::Fault::Kind;
+  testing::ManualClock clock;
+  clock.SetWall(WallTime(std::chrono::milliseconds(1'790'000'000'000)));
+  testing::SeededRandom random(5);
+  metastore::MemoryMetaStore meta(clock, {});
+  objstore::MemoryObjectStore objects(clock);
+  FaultyMetaStore faulty(meta);
+  Node node(faulty, objects, clock, random);
+  node.Win();
+  const auto soon = [&] { return clock.Now() + std::chrono::seconds(60); };
+  const catalog::TableName name{.ns = {{"n"}}, .name = "t"};
+  ASSERT_THAT(
+      node.service().CreateNamespace(
+          {.ns = name.ns},
+          {.operation = Uuid::Random7(clock, random), .retryable = false, .deadline = soon()}),
+      IsOk());
+  const Uuid id = Uuid::Random7(clock, random);
+  const auto create = [&] {
+    return node.service().CreateTable({.name = name, .schema = TestSchema()},
+                                      {.operation = id, .retryable = true, .deadline = soon()});
+  };
+
+  // The publication is never sent, and the planned file is late.
+  faulty.Inject({.when = FaultyMetaStore::CommitsOf(catalog::TableKey(name).value()),
+                 .times = FaultyMetaStore::kAlways,
+                 .fault = {.kind = Kind::kLoseRequest}});
+  ASSERT_THAT(create(), testing::IsError(ErrorCode::kOutcomeUnknown));
+  faulty.Clear();
+  const std::string pending_bytes = meta.Get(catalog::PendingKey(id), soon()).value().value();
+  const catalog::PendingOperation pending{
+      .id = id,
+      .bytes = pending_bytes,
+      .record = catalog::DecodePendingRecord(pending_bytes).value()};
+  const std::string planned = pending.record.tables.front().planned_location;
+  const std::string file = objects.Get(planned, 1'000'000, soon()).value();
+  ASSERT_THAT(objects.Delete({planned}, soon()), IsOk());
+
+  // The settler finds it incomplete and gives it up. Before its request is lost the file arrives, and another settler publishes.
+  faulty.Inject(
+      {.when = FaultyMetaStore::CommitsOf(catalog::PendingKey(id)),
+       .fault = {.kind = Kind::kLoseRequest, .before = [&] {
+                   EXPECT_THAT(objects.PutIfAbsent(planned, file, soon()), IsOk());
+                   catalog::FinishedOperation done{
+                       .id = id,
+                       .record = {.kind = pending.record.kind,
+                                  .names = {name.ToString()},
+                                  .incarnations = {pending.record.tables.front().incarnation},
+                                  .digest = pending.record.digest,
+                                  .epoch = 1}};
+                   done.record.result = {.succeeded = true, .metadata_location = planned};
+                   const auto published = meta.Commit(
+                       catalog::Publish(
+                           {.operations = {pending},
+                            .outcomes = {done},
+                            .namespaces = {{name.ns,
+                                            meta.Get(catalog::NamespaceKey(name.ns).value(), soon())
+                                                .value()
+                                                .value()}},
+                            .directory = Uuid::Random4(random)})
+                           .value(),
+                       soon());
+                   EXPECT_TRUE(std::holds_alternative<metastore::Committed>(published.value()));
+                 }}});
+  const Result<TableResult> second = create();
+  EXPECT_EQ(faulty.fault_count() > 1, true) << "the abort was sent";
+  if (!second.has_value()) {
+    EXPECT_EQ(second.error().code(), ErrorCode::kOutcomeUnknown) << second.error().message();
+  }
+  const Result<TableResult> third = create();
+  ASSERT_THAT(third, IsOk());
+  EXPECT_TRUE(third->replayed);
+  EXPECT_EQ(third->metadata_location, planned);
+  EXPECT_THAT(objects.Get(planned, 1'000'000, soon()), testing::IsOkAnd(file))
+      << "the table's only file";
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Recovery, ::testing::ValuesIn(kIntents), [](const auto& param) {

@@ -67,7 +67,9 @@ Status Settler::Scan() {
 void Settler::Note(const catalog::PendingOperation& operation) {
   const MutexLock lock(mutex_);
   for (const catalog::PendingTable& table : operation.record.tables) {
-    unsettled_[table.incarnation].insert(operation.id);
+    Unsettled& unsettled = unsettled_[table.incarnation];
+    unsettled.turn = table.base.has_value() ? TableTurn(table.incarnation) : NameTurn(table.name);
+    unsettled.operations.insert(operation.id);
   }
 }
 
@@ -79,20 +81,20 @@ void Settler::Forget(const std::vector<catalog::PendingOperation>& group) {
       if (found == unsettled_.end()) {
         continue;
       }
-      found->second.erase(operation.id);
-      if (found->second.empty()) {
+      found->second.operations.erase(operation.id);
+      if (found->second.operations.empty()) {
         unsettled_.erase(found);
       }
     }
   }
 }
 
-std::vector<Uuid> Settler::UnsettledTables() {
+std::vector<Settler::UnsettledTable> Settler::UnsettledTables() {
   const MutexLock lock(mutex_);
-  std::vector<Uuid> tables;
+  std::vector<UnsettledTable> tables;
   tables.reserve(unsettled_.size());
-  for (const auto& [table, operations] : unsettled_) {
-    tables.push_back(table);
+  for (const auto& [incarnation, unsettled] : unsettled_) {
+    tables.push_back({.incarnation = incarnation, .turn = unsettled.turn});
   }
   return tables;
 }
@@ -102,7 +104,7 @@ Result<std::size_t> Settler::SettleTable(const Uuid& incarnation, lease::Epoch e
   {
     const MutexLock lock(mutex_);
     if (const auto found = unsettled_.find(incarnation); found != unsettled_.end()) {
-      operations = found->second;
+      operations = found->second.operations;
     }
   }
   for (const Uuid& operation : operations) {
@@ -110,8 +112,8 @@ Result<std::size_t> Settler::SettleTable(const Uuid& incarnation, lease::Epoch e
     // It may have ended elsewhere, or belong to a group that lists other tables by now.
     const MutexLock lock(mutex_);
     if (const auto found = unsettled_.find(incarnation); found != unsettled_.end()) {
-      found->second.erase(operation);
-      if (found->second.empty()) {
+      found->second.operations.erase(operation);
+      if (found->second.operations.empty()) {
         unsettled_.erase(found);
       }
     }
@@ -127,10 +129,14 @@ Status Settler::SettleOperation(const Uuid& operation, lease::Epoch epoch) {
     if (!pending.has_value()) {
       return {};
     }
-    LAKE_TRY(const bool settled,
-             WithContext(TrySettle(*pending, epoch),
-                         fmt::format("settle operation {}", operation.ToString())));
-    if (settled) {
+    const Result<bool> settled = WithContext(
+        TrySettle(*pending, epoch), fmt::format("settle operation {}", operation.ToString()));
+    if (!settled.has_value()) {
+      // What is wrong with this operation is no final answer to another one that waits for it.
+      return Operations::IsFinal(settled.error().code()) ? Unavailable(settled.error().message())
+                                                         : Status(std::unexpected(settled.error()));
+    }
+    if (*settled) {
       return {};
     }
   }
@@ -210,12 +216,10 @@ Result<std::optional<catalog::VersionPublication>> Settler::Publication(
 
 Result<bool> Settler::TryAbort(const std::vector<catalog::PendingOperation>& group,
                                lease::Epoch epoch) {
-  const std::string key = catalog::PendingKey(group.front().id);
   LAKE_TRY(
       const CommitResult result,
       deps_.operations.CommitKnown(catalog::Abort(group), epoch, [&](const Rejected& rejected) {
-        const metastore::FailedExpectation* failure = FindFailure(rejected, key);
-        return failure != nullptr && !failure->actual.has_value();
+        return ShowsAborted(rejected, group.front().id);
       }));
   if (!std::holds_alternative<Committed>(result)) {
     return false;

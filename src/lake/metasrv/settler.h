@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "lake/base/clock.h"
@@ -18,6 +19,7 @@
 #include "lake/lease/epoch.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
+#include "lake/metasrv/table_queue.h"
 
 namespace lake::metasrv {
 
@@ -47,8 +49,13 @@ class Settler {
   // Remembers an operation as pending without anybody who runs it.
   void Note(const catalog::PendingOperation& operation) EXCLUDES(mutex_);
 
-  // Returns the tables that have something to settle.
-  std::vector<Uuid> UnsettledTables() EXCLUDES(mutex_);
+  // A table that has something to settle, and the turn in which that must be done.
+  struct UnsettledTable {
+    Uuid incarnation;
+    std::string turn;
+  };
+
+  std::vector<UnsettledTable> UnsettledTables() EXCLUDES(mutex_);
 
   // Settles everything that is known to be pending for a table; returns how many operations that were. Until this succeeded,
   // nothing else may happen to the table.
@@ -71,6 +78,11 @@ class Settler {
   Result<bool> TryAbort(const std::vector<catalog::PendingOperation>& group, lease::Epoch epoch);
   void Forget(const std::vector<catalog::PendingOperation>& group) EXCLUDES(mutex_);
 
+  struct Unsettled {
+    std::string turn;
+    std::set<Uuid> operations;
+  };
+
   const Deps deps_;
   const Duration engine_timeout_;
 
@@ -78,7 +90,7 @@ class Settler {
   CondVar scan_ended_;
   bool scanning_ GUARDED_BY(mutex_) = false;
   lease::Epoch scanned_epoch_ GUARDED_BY(mutex_);
-  std::map<Uuid, std::set<Uuid>> unsettled_ GUARDED_BY(mutex_);  // Operations by table.
+  std::map<Uuid, Unsettled> unsettled_ GUARDED_BY(mutex_);  // By table.
 };
 
 }  // namespace lake::metasrv

@@ -10,8 +10,20 @@
 #include "lake/base/result.h"
 #include "lake/base/task_group.h"
 #include "lake/base/thread_annotations.h"
+#include "lake/base/uuid.h"
+#include "lake/catalog/names.h"
 
 namespace lake::metasrv {
+
+// The key under which a table's changes run one after another.
+inline std::string TableTurn(const Uuid& incarnation) {
+  return incarnation.ToString();
+}
+
+// The key under which the creations of a name run one after another, so that a repeated request finds its own first attempt ended.
+inline std::string NameTurn(const catalog::TableName& name) {
+  return "name:" + name.ToString();
+}
 
 // The serialiser of tables: tasks of one key run one after another, in the order they came; tasks of different keys run in parallel
 // on the workers of a TaskGroup. Keys without tasks are forgotten. Thread-safe.

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "lake/base/hash.h"
+#include "lake/base/log.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
 #include "lake/iceberg/schema_json.h"
@@ -26,26 +28,24 @@ using metastore::Rejected;
 // How often a publication starts again because what it had read changed.
 constexpr int kRounds = 10;
 
-// The creations of one name run one after another, so that a repeated request finds its own first attempt ended.
-std::string NameTurn(const catalog::TableName& name) {
-  return "name:" + name.ToString();
-}
-
 Error NoSuchTable(const catalog::TableName& name) {
   return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
 }
 
 // Returns a location in the one form in which two of them can be compared.
-std::string_view Comparable(std::string_view location) {
+std::string Comparable(std::string_view location) {
   if (location.starts_with("file://")) {
     location.remove_prefix(std::string_view("file://").size());
   } else if (location.starts_with("file:")) {
     location.remove_prefix(std::string_view("file:").size());
   }
-  while (location.ends_with('/')) {
-    location.remove_suffix(1);
+  std::string normal = location.find("://") == std::string_view::npos
+                           ? std::filesystem::path(location).lexically_normal().string()
+                           : std::string(location);
+  while (normal.ends_with('/')) {
+    normal.pop_back();
   }
-  return location;
+  return normal;
 }
 
 bool IsWithin(std::string_view inner, std::string_view outer) {
@@ -174,6 +174,8 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
     if (!ns.has_value()) {
       continue;
     }
+    LAKE_TRY(std::optional<std::string> tombstone,
+             reader_.ReadBytes(catalog::TombstoneKey(incarnation)));
     catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
     outcome.record.result.metadata_location = request.metadata_location;
     LAKE_TRY(
@@ -185,6 +187,7 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
                                                  .version = 1,
                                                  .last_operation = change.id},
                                 .namespace_bytes = std::move(ns->bytes),
+                                .tombstone_bytes = std::move(tombstone),
                                 .read_directory = std::move(directory),
                                 .directory = Uuid::Random4(deps_.random),
                                 .outcome = std::move(outcome)}));
@@ -203,7 +206,12 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
 
 Status Metasrv::CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
                                     Deadline deadline) {
-  const std::string_view wanted = Comparable(location);
+  const std::string wanted = Comparable(location);
+  if (IsWithin(Comparable(options_.warehouse), wanted)) {
+    return InvalidArgument(
+        fmt::format("location {} holds the warehouse {}, in which every other table gets its place",
+                    location, options_.warehouse));
+  }
   return reader_.ForEach(
       std::string(catalog::kTablePrefix), deadline, [&](const metastore::Entry& entry) -> Status {
         const Result<catalog::Registration> other = catalog::DecodeRegistration(entry.value);
@@ -211,7 +219,7 @@ Status Metasrv::CheckLocationIsFree(const std::string& location, const Uuid& inc
           return Corruption(fmt::format("{}: it cannot be seen whether its location is {}: {}",
                                         entry.key, location, other.error().message()));
         }
-        const std::string_view taken = Comparable(other->location);
+        const std::string taken = Comparable(other->location);
         if (other->incarnation == incarnation || IsWithin(wanted, taken) ||
             IsWithin(taken, wanted)) {
           LAKE_TRY(const catalog::TableName name, catalog::ParseTableKey(entry.key));
@@ -245,7 +253,7 @@ Result<TableResult> Metasrv::DropTable(const DropTableRequest& request,
     return operations_.Fail(change, NoSuchTable(request.name), request.name);
   }
   const Uuid incarnation = registration->record.incarnation;
-  return RunInTurn(incarnation.ToString(), options.deadline,
+  return RunInTurn(TableTurn(incarnation), options.deadline,
                    [this, name = request.name, incarnation, change = std::move(change)] {
                      return DropInTurn(name, incarnation, change);
                    });
@@ -298,8 +306,13 @@ Result<std::vector<catalog::TableName>> Metasrv::ListTables(const catalog::Names
   LAKE_TRY(const std::string prefix, catalog::TablesPrefix(ns));
   std::vector<catalog::TableName> tables;
   LAKE_TRY_VOID(reader_.ForEach(prefix, deadline, [&](const metastore::Entry& entry) -> Status {
-    LAKE_TRY(catalog::TableName name, catalog::ParseTableKey(entry.key));
-    tables.push_back(std::move(name));
+    Result<catalog::TableName> name = catalog::ParseTableKey(entry.key);
+    if (!name.has_value()) {
+      Log(LogLevel::kError, fmt::format("{} is damaged and left out of the listing: {}", entry.key,
+                                        name.error().message()));
+      return {};
+    }
+    tables.push_back(*std::move(name));
     return {};
   }));
   std::ranges::sort(tables);

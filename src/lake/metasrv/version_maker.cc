@@ -25,12 +25,6 @@ bool ShowsReservation(const Rejected& rejected, const catalog::PendingOperation&
   return failure != nullptr && failure->actual == operation.bytes;
 }
 
-// Whether a rejection shows that `operation` is not reserved any more.
-bool ShowsAbsence(const Rejected& rejected, const catalog::PendingOperation& operation) {
-  const FailedExpectation* failure = FindFailure(rejected, catalog::PendingKey(operation.id));
-  return failure != nullptr && !failure->actual.has_value();
-}
-
 }  // namespace
 
 std::string VersionMaker::PlanLocation(const std::string& table_location, std::uint64_t version,
@@ -145,7 +139,7 @@ Result<TableResult> VersionMaker::GiveUp(const Change& first, const Group& group
   const Result<CommitResult> aborted = deps_.operations.CommitKnown(
       catalog::Abort(group), first.epoch, [&](const Rejected& rejected) {
         return std::ranges::all_of(
-            group, [&](const auto& operation) { return ShowsAbsence(rejected, operation); });
+            group, [&](const auto& operation) { return ShowsAborted(rejected, operation.id); });
       });
   if (!aborted.has_value()) {
     return std::unexpected(Unknown(group, error));
