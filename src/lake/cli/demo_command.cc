@@ -372,13 +372,14 @@ class DemoRun {
                                   Count(source_rows_, "row"), source_hashes)));
     LAKE_TRY_VOID(
         Say(fmt::format("table       {}, sum of row hashes {}", Count(rows, "row"), table_hashes)));
-    if (source_hashes != table_hashes) {
-      return DemoFailed(
-          fmt::format("the sums of row hashes differ: {} in the source, {} in the table",
-                      source_hashes, table_hashes));
-    }
     LAKE_TRY(const std::uint64_t lost, Number(difference, "lost"));
     LAKE_TRY(const std::uint64_t duplicated, Number(difference, "duplicated"));
+    if (source_hashes != table_hashes) {
+      return DemoFailed(
+          fmt::format("lost {}, duplicated {}; the sums of row hashes differ: {} in the source, {} "
+                      "in the table",
+                      lost, duplicated, source_hashes, table_hashes));
+    }
     return Comparison{.rows = rows, .lost = lost, .duplicated = duplicated};
   }
 

@@ -342,7 +342,7 @@ TEST_F(EngineTest, ACheckFindsEveryFileThatIsMissingOrChanged) {
   const MetadataPtr metadata = engine_->Load(plan.planned_location, Soon()).value();
   for (const std::string& path : Paths()) {
     if (path.ends_with(".metadata.json")) {
-      continue;
+      continue;  // The next test's.
     }
     const std::string bytes = under_.Get(path, 1 << 20, Soon()).value();
     ASSERT_THAT(under_.Delete({path}, Soon()), IsOk());
@@ -354,6 +354,25 @@ TEST_F(EngineTest, ACheckFindsEveryFileThatIsMissingOrChanged) {
     ASSERT_THAT(under_.PutIfAbsent(path, bytes, Soon()), IsOk());
     EXPECT_THAT(reader_.Check(*metadata, Soon())->problems, IsEmpty());
   }
+}
+
+TEST_F(EngineTest, ACheckFindsMissingStatisticsAndEarlierMetadata) {
+  const std::string created = Create();
+  const AppendPlan plan = PlanAppend(created, 10, {Stage(5)});
+  ASSERT_THAT(engine_->Append(plan, Soon()), IsOk());
+  iceberg::TableMetadata metadata = *engine_->Load(plan.planned_location, Soon()).value();
+  metadata.statistics.push_back({.snapshot_id = iceberg::SnapshotId{10},
+                                 .statistics_path = "/w/t/stats",
+                                 .file_size_in_bytes = 4});
+  metadata.partition_statistics.push_back({.snapshot_id = iceberg::SnapshotId{10},
+                                           .statistics_path = "/w/t/partition-stats",
+                                           .file_size_in_bytes = 4});
+  ASSERT_THAT(under_.Delete({created}, Soon()), IsOk());
+  ASSERT_THAT(under_.PutIfAbsent("/w/t/stats", "PUF1", Soon()), IsOk());
+  ASSERT_THAT(under_.PutIfAbsent("/w/t/partition-stats", "P", Soon()), IsOk());
+  EXPECT_THAT(reader_.Check(metadata, Soon())->problems,
+              ElementsAre(HasSubstr(created + " is missing"),
+                          HasSubstr("/w/t/partition-stats has 1 bytes; its table says 4")));
 }
 
 TEST_F(EngineTest, ACheckComparesTheSummariesWithTheFiles) {

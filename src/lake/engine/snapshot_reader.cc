@@ -77,29 +77,41 @@ Result<CheckReport> SnapshotReader::Check(const iceberg::TableMetadata& metadata
   std::map<std::string, std::optional<ManifestTotals>> manifests;
   std::set<std::string> data_files;
 
-  const auto stat = [&](const iceberg::ManifestEntry& entry) -> Status {
-    if (!data_files.insert(entry.data_file.file_path).second) {
-      return {};
-    }
-    const Result<objstore::ObjectInfo> info = objects_.Stat(entry.data_file.file_path, deadline);
+  // Looks at a file of which somebody else says the size, if anybody does.
+  const auto stat = [&](std::string_view kind, const std::string& path, std::string_view witness,
+                        std::optional<std::int64_t> size) -> Status {
+    const Result<objstore::ObjectInfo> info = objects_.Stat(path, deadline);
     if (!info.has_value() && info.error().code() != ErrorCode::kNotFound) {
-      return std::unexpected(info.error().With("data file " + entry.data_file.file_path));
+      return std::unexpected(info.error().With(fmt::format("{} {}", kind, path)));
     }
     if (!info.has_value()) {
-      report.problems.push_back(fmt::format("data file {} is missing", entry.data_file.file_path));
-    } else if (info->size != static_cast<std::uint64_t>(entry.data_file.file_size_in_bytes)) {
-      report.problems.push_back(fmt::format("data file {} has {} bytes; its manifest says {}",
-                                            entry.data_file.file_path, info->size,
-                                            entry.data_file.file_size_in_bytes));
+      report.problems.push_back(fmt::format("{} {} is missing", kind, path));
+    } else if (size.has_value() && info->size != static_cast<std::uint64_t>(*size)) {
+      report.problems.push_back(fmt::format("{} {} has {} bytes; its {} says {}", kind, path,
+                                            info->size, witness, *size));
     }
     return {};
   };
+
+  for (const iceberg::MetadataLogEntry& earlier : metadata.metadata_log) {
+    LAKE_TRY_VOID(stat("earlier metadata file", earlier.metadata_file, "", std::nullopt));
+  }
+  for (const iceberg::StatisticsFile& file : metadata.statistics) {
+    LAKE_TRY_VOID(stat("statistics file", file.statistics_path, "table", file.file_size_in_bytes));
+  }
+  for (const iceberg::PartitionStatisticsFile& file : metadata.partition_statistics) {
+    LAKE_TRY_VOID(
+        stat("partition statistics file", file.statistics_path, "table", file.file_size_in_bytes));
+  }
 
   const auto add_up =
       [&](const std::vector<iceberg::ManifestEntry>& entries) -> Result<ManifestTotals> {
     ManifestTotals totals;
     for (const iceberg::ManifestEntry& entry : entries) {
-      LAKE_TRY_VOID(stat(entry));
+      if (data_files.insert(entry.data_file.file_path).second) {
+        LAKE_TRY_VOID(stat("data file", entry.data_file.file_path, "manifest",
+                           entry.data_file.file_size_in_bytes));
+      }
       if (entry.data_file.content == iceberg::FileContent::kData) {
         ++totals.data_files;
         totals.rows += entry.data_file.record_count;

@@ -42,8 +42,8 @@ class SnapshotReader {
       const iceberg::TableMetadata& metadata, const iceberg::ManifestFile& manifest,
       Deadline deadline) const;
 
-  // Verifies that every file which the table's snapshots reach exists with the size the metadata says, and that row and file
-  // counts agree with the summaries. What is wrong with the table is in the report; an error means that checking failed.
+  // Verifies that every file which the table reaches (data and delete files, manifests, their lists, statistics, earlier metadata
+  // files) exists with the size the metadata says, and that row and file counts agree with the summaries. What is wrong with the table is in the report; an error means that checking failed.
   Result<CheckReport> Check(const iceberg::TableMetadata& metadata, Deadline deadline) const;
 
  private:

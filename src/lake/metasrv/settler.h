@@ -55,6 +55,7 @@ class Settler {
     std::string turn;
   };
 
+  // Returns the tables that have something to settle.
   std::vector<UnsettledTable> UnsettledTables() EXCLUDES(mutex_);
 
   // Settles everything that is known to be pending for a table; returns how many operations that were. Until this succeeded,

@@ -181,6 +181,7 @@ TEST_F(Session, RefusesEveryStatementThatWrites) {
       "ATTACH '" + file + "'",
       "ATTACH '" + file + "' AS x (READ_ONLY false)",
       "ATTACH ':memory:' AS x",
+      "ATTACH '" + file + "' AS x (READ_ONLY, READ_WRITE)",
       "DETACH lake",
       "INSTALL httpfs",
       "LOAD httpfs",

@@ -80,6 +80,13 @@ Status CheckSet(const duckdb::SetStatement& statement) {
 }
 
 Status CheckAttach(const duckdb::AttachInfo& info) {
+  const bool asks_to_write = std::ranges::any_of(info.parsed_options, [](const auto& option) {
+    return duckdb::StringUtil::CIEquals(option.first, "read_write") ||
+           duckdb::StringUtil::CIEquals(option.first, "readwrite");
+  });
+  if (asks_to_write) {
+    return Refuse("ATTACH with READ_WRITE");
+  }
   const auto read_only = std::ranges::find_if(info.parsed_options, [](const auto& option) {
     return duckdb::StringUtil::CIEquals(option.first, "read_only") ||
            duckdb::StringUtil::CIEquals(option.first, "readonly");
