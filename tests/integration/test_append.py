@@ -115,3 +115,27 @@ def test_an_append_without_rows_is_recorded_and_makes_no_version(orders, kind):
     assert line.startswith("appended rows=0 files=0 table=s.orders snapshot=none ")
     assert orders.must_json("table", "show", "s.orders", "--json") == before
     assert orders.must("append", "s.orders", f"none.{kind}", "--operation-id", operation).startswith("already done")
+
+
+def test_a_null_struct_has_no_required_fields(lake):
+    lake.must("table", "create", "s.n", "--column", "id long required", "--column", "p struct<x long required, y string>")
+    lake.write("rows.json", '{"id": 1, "p": null}\n{"id": 2, "p": {"x": 7, "y": null}}\n')
+    lake.must("append", "s.n", "rows.json")
+    lake.must("sql", "from s.n", "--output", "parquet", "rows.parquet")
+    lake.must("append", "s.n", "rows.parquet")
+    rows = lake.sql("select id, p is null as missing, p.x as x from s.n order by all")
+    assert rows == [{"id": 1, "missing": True, "x": None}] * 2 + [{"id": 2, "missing": False, "x": 7}] * 2
+    lake.write("bad.json", '{"id": 3, "p": {"y": "no x"}}\n')
+    assert "p.x" in lake.must_fail(FAILED, "append", "s.n", "bad.json")
+    lake.must("check")
+
+
+def test_reading_commands_can_be_repeated_for_ever(orders):
+    """A store is opened by each; what an opening leaves behind must not add up."""
+    orders.must("append", "s.orders", "orders.csv")
+    for _ in range(5):
+        orders.must("status")
+    files = len(list((orders.data_dir / "metastore").iterdir()))
+    for _ in range(20):
+        orders.must("status")
+    assert len(list((orders.data_dir / "metastore").iterdir())) <= files

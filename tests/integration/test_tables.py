@@ -93,6 +93,11 @@ def test_a_dropped_table_keeps_its_files_and_can_be_registered_again(orders):
     orders.must("table", "register", "s.again", shown["metadata_location"])
     assert orders.count("s.again") == 3
     assert orders.must_json("table", "show", "s.again", "--json")["uuid"] == shown["uuid"]
+    for _ in range(2):
+        orders.must("table", "drop", "s.again")
+        orders.must("table", "register", "s.again", shown["metadata_location"])
+    orders.must("append", "s.again", "orders.csv")
+    assert orders.count("s.again") == 6
 
 
 def test_a_purge_is_refused_before_anything_is_touched(orders):

@@ -131,7 +131,7 @@ TEST_F(CommandsTest, TableShowDescribesTheTable) {
   MakeTable();
   const std::string shown = MustRun(TableShow{.name = kTable});
   EXPECT_THAT(shown, HasSubstr("snapshot  none\n"));
-  EXPECT_THAT(shown, HasSubstr("a       long          required\n"));
+  EXPECT_THAT(shown, HasSubstr("a       long required\n"));
   EXPECT_THAT(shown, HasSubstr("list<string>"));
   const boost::json::value value = MustRunJson(TableShow{.name = kTable});
   EXPECT_EQ(value.at("rows"), 0);

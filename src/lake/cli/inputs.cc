@@ -90,8 +90,8 @@ std::string_view Extension(engine::InputFormat format) {
 }
 
 std::string TemporaryDirectory() {
-  const char* named = std::getenv(
-      "TMPDIR");  // NOLINT(concurrency-mt-unsafe): nothing of ours sets the environment.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours sets the environment.
+  const char* named = std::getenv("TMPDIR");
   return named == nullptr || *named == '\0' ? "/tmp" : named;
 }
 

@@ -21,10 +21,10 @@ constexpr int kNone = -1;
 
 // The event that the handler raises. A signal handler can be given nothing, so this cannot be a member. It is made once and never
 // closed: a handler may still run on some thread when its guard is gone, and must not write into whatever has the number then.
-std::atomic<int> raised_event =
-    kNone;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): see above.
-std::atomic<bool> guarded =
-    false;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables): the process has one SIGINT.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): see above.
+std::atomic<int> raised_event = kNone;
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): the process has one SIGINT.
+std::atomic<bool> guarded = false;
 
 // Only what POSIX lets a signal handler do.
 void Raise(int event) {

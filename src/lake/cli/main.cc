@@ -24,8 +24,8 @@ namespace {
 constexpr std::string_view kDataDirVariable = "LAKE_DATA_DIR";
 
 std::string EnvironmentDataDir() {
-  const char* value = std::getenv(
-      kDataDirVariable.data());  // NOLINT(concurrency-mt-unsafe): no thread of ours is running yet.
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread of ours is running yet.
+  const char* value = std::getenv(kDataDirVariable.data());
   return value == nullptr ? "" : value;
 }
 

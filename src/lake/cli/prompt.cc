@@ -141,12 +141,12 @@ Prompt::~Prompt() = default;
 
 Result<std::unique_ptr<Prompt>> Prompt::Open(Options options) {
   // libedit takes characters from bytes by the locale's encoding, and everything here is UTF-8.
-  std::setlocale(LC_CTYPE,
-                 "");  // NOLINT(concurrency-mt-unsafe): nothing else of ours asks for the locale.
-  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") !=
-      0) {                                // NOLINT(concurrency-mt-unsafe): as above.
-    std::setlocale(LC_CTYPE, "C.UTF-8");  // NOLINT(concurrency-mt-unsafe): as above.
+  // NOLINTBEGIN(concurrency-mt-unsafe): nothing else of ours asks for the locale.
+  std::setlocale(LC_CTYPE, "");
+  if (std::strcmp(nl_langinfo(CODESET), "UTF-8") != 0) {
+    std::setlocale(LC_CTYPE, "C.UTF-8");
   }
+  // NOLINTEND(concurrency-mt-unsafe)
   auto state = std::make_unique<State>(std::move(options));
   state->editor = el_init("lake", stdin, stdout, stderr);
   state->past = history_init();

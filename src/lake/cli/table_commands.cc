@@ -293,13 +293,12 @@ Outcome Run(const TableShow& command, Context& context) {
   std::vector<std::vector<std::string>> columns;
   for (const iceberg::NestedField& field : metadata.current_schema().fields()) {
     columns.push_back({std::to_string(std::to_underlying(field.id)), field.name,
-                       TypeText(field.type), field.required ? "required" : ""});
+                       TypeText(field.type) + (field.required ? " required" : "")});
   }
   LAKE_TRY_VOID(context.out.Write("\n"));
-  LAKE_TRY_VOID(PrintTable(
-      context.out,
-      {{.name = "id", .numeric = true}, {.name = "column"}, {.name = "type"}, {.name = ""}},
-      columns));
+  LAKE_TRY_VOID(PrintTable(context.out,
+                           {{.name = "id", .numeric = true}, {.name = "column"}, {.name = "type"}},
+                           columns));
   return {};
 }
 

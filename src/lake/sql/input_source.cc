@@ -155,6 +155,22 @@ LogicalType AsText(const iceberg::Type& type) {
   }
 }
 
+// SaysMore for numbers with `scale` digits of fraction. Digits are counted in the text. Only a number with an exponent is compared
+// by value, in the type `wide`; where that has no more digits than the column it is refused.
+std::string SaysMoreDigits(const std::string& text, std::uint8_t scale, const LogicalType& exact,
+                           const LogicalType& wide) {
+  const std::string plain = fmt::format(R"(\s*[+-]?[\d_]*(\.\d{{0,{}}}0*)?\s*)", scale);
+  const std::string by_value =
+      exact == wide
+          ? "true"
+          : fmt::format("CAST(TRY_CAST({0} AS {1}) AS {2}) IS DISTINCT FROM TRY_CAST({0} AS {2})",
+                        text, exact.ToString(), wide.ToString());
+  return fmt::format(
+      "CASE WHEN {0} IS NULL OR regexp_full_match({0}, {1}) THEN false "
+      "WHEN regexp_matches({0}, '[eE]') THEN {2} ELSE true END",
+      text, Literal(plain), by_value);
+}
+
 // Returns the condition under which a text, which the type's cast accepts, says more than the value that comes out: DuckDB
 // rounds and cuts. Nothing for types where that cannot be. Plain forms are told by their looks, because the comparison with a
 // value of more digits is slow.
@@ -168,16 +184,15 @@ std::string SaysMore(const iceberg::Type& type, const std::string& text) {
   };
   switch (type.kind()) {
     case TypeKind::kInt:
-      return unless_plain(R"(\s*[+-]?\d+\s*)", LogicalType::INTEGER, LogicalType::DECIMAL(38, 18));
+      return SaysMoreDigits(text, 0, LogicalType::INTEGER, LogicalType::DECIMAL(38, 18));
     case TypeKind::kLong:
-      return unless_plain(R"(\s*[+-]?\d+\s*)", LogicalType::BIGINT, LogicalType::DECIMAL(38, 18));
+      return SaysMoreDigits(text, 0, LogicalType::BIGINT, LogicalType::DECIMAL(38, 18));
     case TypeKind::kDecimal: {
       const auto precision = static_cast<std::uint8_t>(type.precision());
       const auto scale = static_cast<std::uint8_t>(type.scale());
       // As many more digits of fraction as there is room for.
-      return unless_plain(
-          fmt::format(R"(\s*[+-]?\d*(\.\d{{0,{}}}0*)?\s*)", scale),
-          LogicalType::DECIMAL(precision, scale),
+      return SaysMoreDigits(
+          text, scale, LogicalType::DECIMAL(precision, scale),
           LogicalType::DECIMAL(38, static_cast<std::uint8_t>(38 - (precision - scale))));
     }
     case TypeKind::kDate:

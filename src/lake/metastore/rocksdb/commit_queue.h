@@ -43,7 +43,7 @@ class CommitQueue {
     std::size_t waiting_max = 4096;
     // A group ends before it exceeds one of these; a single transaction always fits.
     std::size_t group_members_max = 512;
-    std::size_t group_bytes_max = 8 * 1024 * 1024;
+    std::size_t group_bytes_max = std::size_t{8} * 1024 * 1024;
   };
 
   // Borrows the clock, on which deadlines are counted, and the target for its lifetime.

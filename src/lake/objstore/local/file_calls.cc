@@ -55,8 +55,8 @@ int ReadEntries(int fd, std::vector<DirectoryEntry>& entries) {
   }
   while (true) {
     errno = 0;
-    const dirent* entry =
-        ::readdir(stream.get());  // NOLINT(concurrency-mt-unsafe): the stream is ours alone.
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone.
+    const dirent* entry = ::readdir(stream.get());
     if (entry == nullptr) {
       return errno == 0 ? 0 : -1;
     }
