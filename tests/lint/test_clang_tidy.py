@@ -75,17 +75,15 @@ def test_a_fresh_clone_reads_the_last_commits(repository, tmp_path, monkeypatch)
 
 
 def test_the_number_of_files_is_bounded_and_the_rest_is_counted(repository):
-    limit = clang_tidy.CHANGED_COST_MAX
+    limit = clang_tidy.CHANGED_FILES_MAX
     repository.commit(*(f"src/{number:03}.cc" for number in range(limit + 3)))
     files, left_out = clang_tidy.changed_files()
     assert (len(files), left_out) == (limit, 3)
 
 
-def test_a_file_that_is_slow_to_read_takes_the_place_of_several(repository):
-    limit, slow = clang_tidy.CHANGED_COST_MAX, clang_tidy.DUCKDB_COST
-    repository.commit(*(f"src/lake/sql/{number:03}.cc" for number in range(limit)))
-    files, left_out = clang_tidy.changed_files()
-    assert (len(files), left_out) == (limit // slow, limit - limit // slow)
+def test_files_with_duckdb_are_left_to_a_run_of_everything_and_counted(repository):
+    repository.commit("src/lake/sql/scan.cc", "src/lake/cli/main.cc")
+    assert clang_tidy.changed_files() == (["src/lake/cli/main.cc"], 1)
 
 
 def test_the_number_of_commits_is_bounded(repository):

@@ -106,6 +106,9 @@ class DemoDir {
     }
   }
 
+  DemoDir(const DemoDir&) = delete;
+  DemoDir& operator=(const DemoDir&) = delete;
+
   DemoDir(DemoDir&& other) noexcept : path_(std::exchange(other.path_, "")), kept_(other.kept_) {}
 
   DemoDir& operator=(DemoDir&&) = delete;

@@ -35,6 +35,8 @@ class Process {
 
   // Kills the process if nobody waited for its end.
   ~Process();
+  Process(const Process&) = delete;
+  Process& operator=(const Process&) = delete;
   Process(Process&& other) noexcept;
   Process& operator=(Process&& other) = delete;
 

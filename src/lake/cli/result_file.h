@@ -18,6 +18,8 @@ class ResultFile {
 
   // Removes what was written unless Commit has succeeded.
   ~ResultFile();
+  ResultFile(const ResultFile&) = delete;
+  ResultFile& operator=(const ResultFile&) = delete;
   ResultFile(ResultFile&& other) noexcept;
   ResultFile& operator=(ResultFile&& other) = delete;
 

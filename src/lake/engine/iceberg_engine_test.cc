@@ -394,7 +394,7 @@ TEST_F(EngineTest, ACheckThatCannotBeDoneIsAnErrorAndNoFinding) {
     const Result<CheckReport> report = reader_.Check(*metadata, Soon());
     objects_.SetRule(nullptr);
     if (report.has_value()) {
-      EXPECT_EQ(n, 4U) << "manifest list, manifest, data file";
+      EXPECT_EQ(n, 5U) << "earlier metadata file, manifest list, manifest, data file";
       EXPECT_THAT(report->problems, IsEmpty());
       break;
     }

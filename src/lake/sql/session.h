@@ -36,6 +36,8 @@ struct ResultColumn {
 class RowBatch {
  public:
   ~RowBatch();
+  RowBatch(const RowBatch&) = delete;
+  RowBatch& operator=(const RowBatch&) = delete;
   RowBatch(RowBatch&& other) noexcept;
   RowBatch& operator=(RowBatch&& other) noexcept;
 
@@ -66,6 +68,8 @@ class RowBatch {
 class QueryResult {
  public:
   ~QueryResult();
+  QueryResult(const QueryResult&) = delete;
+  QueryResult& operator=(const QueryResult&) = delete;
   QueryResult(QueryResult&& other) noexcept;
   QueryResult& operator=(QueryResult&& other) noexcept;
 

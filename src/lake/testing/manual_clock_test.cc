@@ -1,5 +1,6 @@
 #include "lake/testing/manual_clock.h"
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -127,6 +128,7 @@ TEST(ManualClock, LosesNoStepAgainstThreadsThatGoToSleep) {
   ManualClock clock;
   const Instant end = clock.Now() + milliseconds(2000);
   std::vector<std::unique_ptr<Thread>> threads;
+  std::atomic<int> running = 4;
   for (int i = 0; i < 4; ++i) {
     threads.push_back(std::make_unique<Thread>("ticker", [&] {
       while (clock.Now() < end) {
@@ -139,15 +141,15 @@ TEST(ManualClock, LosesNoStepAgainstThreadsThatGoToSleep) {
           clock.WaitUntil(cv, mutex, next);
         }
       }
+      --running;
     }));
   }
-  // Every step moves time by less than a wait, so a waiter that misses one still needs another, and
-  // the last one is exact.
   while (clock.Now() < end) {
     clock.WaitForWaiters(1);
     clock.Advance(milliseconds(1));
   }
-  for (int i = 0; i < 4; ++i) {
+  // Whoever looked at the clock before its end may only now begin to wait.
+  while (running > 0) {
     clock.Advance(milliseconds(1));
   }
   threads.clear();
