@@ -17,16 +17,13 @@
 namespace lake::cli {
 namespace {
 
-using catalog::Namespace;
 using catalog::TableName;
 using engine::InputFormat;
-using lake::testing::IsError;
 using lake::testing::TempDir;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
-using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -91,7 +88,7 @@ TEST_F(CommandsTest, NamespacesAreCreatedListedShownAndDropped) {
   EXPECT_EQ(MustRunJson(NamespaceShow{.ns = {{"a"}}}),
             (boost::json::value{{"namespace", "a"}, {"properties", {{"owner", "ops"}}}}));
   EXPECT_EQ(MustRun(NamespaceDrop{.ns = {{"a", "b.c"}}}), "dropped namespace a.\"b.c\"\n");
-  EXPECT_EQ(MustRunJson(NamespaceList{}), boost::json::value({"a"}));
+  EXPECT_EQ(MustRunJson(NamespaceList{}), boost::json::array{boost::json::value("a")});
 }
 
 TEST_F(CommandsTest, WhatIsMissingOrTakenIsSaidWithAdvice) {

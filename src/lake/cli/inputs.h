@@ -30,6 +30,8 @@ class Inputs {
   static Result<Inputs> Open(const std::vector<InputArgument>& arguments, int standard_input);
 
   ~Inputs();
+  Inputs(const Inputs&) = delete;
+  Inputs& operator=(const Inputs&) = delete;
   Inputs(Inputs&&) noexcept;
   Inputs& operator=(Inputs&&) noexcept;
 

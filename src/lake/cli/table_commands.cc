@@ -135,6 +135,7 @@ boost::json::array OperationsJson(std::string_view ids) {
 // Oldest first. Snapshots of format version 1 all have sequence number 0: the time decides among them.
 std::vector<const iceberg::Snapshot*> InOrder(const iceberg::TableMetadata& metadata) {
   std::vector<const iceberg::Snapshot*> snapshots;
+  snapshots.reserve(metadata.snapshots.size());
   for (const iceberg::Snapshot& snapshot : metadata.snapshots) {
     snapshots.push_back(&snapshot);
   }
@@ -148,7 +149,6 @@ std::vector<const iceberg::Snapshot*> InOrder(const iceberg::TableMetadata& meta
 boost::json::array HistoryJson(const iceberg::TableMetadata& metadata) {
   boost::json::array history;
   for (const iceberg::Snapshot* snapshot : InOrder(metadata)) {
-    const std::string epoch = SummaryText(*snapshot, "lake.epoch");
     const auto number = [&](std::string_view name) {
       return TotalJson(iceberg::SummaryNumber(*snapshot, name).value_or(-1));
     };

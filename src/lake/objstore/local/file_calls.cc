@@ -95,6 +95,7 @@ OrErrno<std::int64_t> FileCalls::Make(const FileCallTarget& target, const Call& 
   if (error == 0 || fault.performed) {
     do {
       result = call(fault.bytes_max);
+      // NOLINTNEXTLINE(clang-analyzer-unix.Errno): `call` is a system call, which sets errno when it fails.
     } while (result < 0 && errno == EINTR);
     error = result < 0 ? errno : fault.error;
   }
