@@ -7,7 +7,7 @@
 // pick the fields out of. What both found is compared. A block times each of the two once, in
 // alternating order; the figures are medians over the blocks.
 //
-// --json prints one object instead of the table:
+// --json prints one object to standard output, and the table to standard error:
 //   benchmark      "manifest"
 //   entries        entries of the manifest
 //   blocks         interleaved blocks measured
@@ -249,13 +249,13 @@ Run Measure(AvroCodec codec, int entries, int blocks) {
           .speedup = Median(ratios)};
 }
 
-void PrintTable(int entries, int blocks, const std::vector<Run>& runs) {
-  fmt::print("decoding a manifest of {} entries: medians over {} interleaved blocks\n\n", entries,
-             blocks);
-  fmt::print("{:<10} {:>10} {:>10} {:>11} {:>10}\n", "codec", "file MiB", "lake ms", "avro-c ms",
-             "speedup");
+void PrintTable(std::FILE* out, int entries, int blocks, const std::vector<Run>& runs) {
+  fmt::print(out, "decoding a manifest of {} entries: medians over {} interleaved blocks\n\n",
+             entries, blocks);
+  fmt::print(out, "{:<10} {:>10} {:>10} {:>11} {:>10}\n", "codec", "file MiB", "lake ms",
+             "avro-c ms", "speedup");
   for (const Run& run : runs) {
-    fmt::print("{:<10} {:>10.1f} {:>10.1f} {:>11.1f} {:>9.1f}x\n", AvroCodecName(run.codec),
+    fmt::print(out, "{:<10} {:>10.1f} {:>10.1f} {:>11.1f} {:>9.1f}x\n", AvroCodecName(run.codec),
                static_cast<double>(run.file_bytes) / (1 << 20), run.lake_ms, run.avro_c_ms,
                run.speedup);
   }
@@ -289,17 +289,16 @@ int main(int argc, char** argv) {
   app.add_option("--blocks", blocks, "interleaved blocks to measure")
       ->check(CLI::Range(kBlocksMin, 1000))
       ->capture_default_str();
-  app.add_flag("--json", json, "print JSON instead of a table");
+  app.add_flag("--json", json, "print JSON, and the table to standard error");
   CLI11_PARSE(app, argc, argv);
 
   std::vector<Run> runs;
   for (const AvroCodec codec : {AvroCodec::kNull, AvroCodec::kDeflate}) {
     runs.push_back(Measure(codec, entries, blocks));
   }
+  PrintTable(json ? stderr : stdout, entries, blocks, runs);
   if (json) {
     PrintJson(entries, blocks, runs);
-  } else {
-    PrintTable(entries, blocks, runs);
   }
   return 0;
 }
