@@ -180,3 +180,21 @@ def test_an_input_whose_name_is_not_utf8_is_refused(orders):
     assert ended.returncode == FAILED, ended.stderr
     assert b"not valid UTF-8" in ended.stderr
     assert orders.count("s.orders") == 0
+
+
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1, 2)])
+def test_a_standard_stream_that_is_closed_is_nobody_elses_file(orders, closed):
+    orders.must("append", "s.orders", "orders.csv")
+
+    def close_them():
+        for stream in closed:
+            os.close(stream)
+
+    for arguments in (["sql", "from s.orders"], ["sql", "from s.orders", "--output", "json"], ["status"], ["nonsense"]):
+        ended = subprocess.run(
+            orders.command(arguments), cwd=orders.folder, env=orders.environment(), timeout=TIMEOUT, check=False, preexec_fn=close_them
+        )
+        if 1 in closed:
+            assert ended.returncode != DONE, arguments
+    assert orders.count("s.orders") == 3
+    orders.must("check")

@@ -1,8 +1,10 @@
 #include "lake/cli/main.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +12,7 @@
 #include <utility>
 #include <variant>
 
+#include "lake/base/check.h"
 #include "lake/base/failpoint.h"
 #include "lake/base/random.h"
 #include "lake/cli/advice.h"
@@ -43,6 +46,18 @@ std::string PrintableLines(std::string_view message) {
   }
 }
 
+// Takes the places of standard streams that the process was started without, so that no file of ours gets the number of one and
+// with it what is written for people. Using such a stream fails, as it should: each is opened for the other direction.
+void OccupyStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) < 0 && errno == EBADF) {
+      // The lowest free number is taken, and all below are taken already.
+      const int taken = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+      LAKE_CHECK(taken == stream, "/dev/null can stand for a stream that is closed");
+    }
+  }
+}
+
 }  // namespace
 
 Outcome RunCommand(const Command& command, Context& context) {
@@ -69,7 +84,10 @@ void PrintFailure(const Failure& failure, Output& err) {
 
 ExitCode Main(const std::vector<std::string>& arguments) {
   // A reader that goes away must not end the process in the middle of a change: writing fails instead.
+  OccupyStandardStreams();
   signal(SIGPIPE, SIG_IGN);
+  // A file that may not grow is an error like a full disk.
+  signal(SIGXFSZ, SIG_IGN);
   StreamOutput out(stdout, "standard output");
   StreamOutput err(stderr, "standard error");
   const auto fail = [&](const Failure& failure) {
