@@ -21,12 +21,10 @@
 
 #include <avro.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <span>
 #include <string>
 #include <string_view>
@@ -46,30 +44,20 @@
 #include "lake/iceberg/manifest_writer.h"
 #include "lake/iceberg/schema.h"
 #include "lake/iceberg/type.h"
+#include "lake/testing/bench_support.h"
 
 namespace {
 
 using lake::iceberg::AvroCodec;
 using lake::iceberg::FieldId;
 using lake::iceberg::ManifestEntry;
+using lake::testing::Die;
+using lake::testing::kBlocksMin;
+using lake::testing::Median;
+using lake::testing::Must;
 
 constexpr int kEntriesDefault = 100'000;
-constexpr int kBlocksMin = 10;
 constexpr int kColumns = 10;
-
-[[noreturn]] void Die(std::string_view what) {
-  fmt::print(stderr, "bench_manifest: {}\n", what);
-  std::exit(1);
-}
-
-// Returns the value, or ends the program with the error.
-template <typename T>
-T Must(lake::Result<T> result) {
-  if (!result.has_value()) {
-    Die(result.error().ToString());
-  }
-  return *std::move(result);
-}
 
 // A manifest as an append leaves it: ten columns with sizes, counts and bounds.
 lake::iceberg::ManifestWriter::Finished WriteManifest(int entries, AvroCodec codec) {
@@ -195,12 +183,6 @@ Sums DecodeWithAvroC(std::string& file) {
   avro_schema_decref(schema);
   avro_file_reader_close(reader);
   return sums;
-}
-
-double Median(std::vector<double> values) {
-  std::ranges::sort(values);
-  const std::size_t middle = values.size() / 2;
-  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
 }
 
 struct Run {

@@ -24,19 +24,16 @@
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -62,45 +59,28 @@
 #include "lake/lease/fenced_store.h"
 #include "lake/metastore/rocksdb/rocks_metastore.h"
 #include "lake/metastore/transaction.h"
+#include "lake/testing/bench_support.h"
 
 namespace {
 
 using lake::Duration;
 using lake::Instant;
+using lake::testing::Die;
+using lake::testing::kBlocksMin;
+using lake::testing::Median;
+using lake::testing::Must;
+using lake::testing::ScratchDir;
 
-constexpr int kBlocksMin = 10;
 constexpr std::size_t kRecordBytes = 256;
 constexpr std::chrono::seconds kPatience{60};
 // Below one partition, as operations are.
 constexpr std::string_view kKeyPrefix = "op/benchmark/";
 constexpr std::string_view kTermKey = "lease/term";
 
-[[noreturn]] void Die(std::string_view what) {
-  fmt::print(stderr, "bench_publish: {}\n", what);
-  std::exit(1);
-}
-
-// Returns the value, or ends the program with the error.
-template <typename T>
-T Must(lake::Result<T> result) {
-  if (!result.has_value()) {
-    Die(result.error().ToString());
-  }
-  if constexpr (!std::is_void_v<T>) {
-    return *std::move(result);
-  }
-}
-
 void Must(const rocksdb::Status& status) {
   if (!status.ok()) {
     Die(status.ToString());
   }
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
 }
 
 double Seconds(Duration duration) {
@@ -110,29 +90,6 @@ double Seconds(Duration duration) {
 double Microseconds(Duration duration) {
   return Seconds(duration) * 1e6;
 }
-
-// A fresh directory, removed with everything in it at the end.
-class ScratchDir {
- public:
-  explicit ScratchDir(const std::string& parent) : path_(parent + "/bench_publish.XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) {
-      Die(fmt::format("cannot make a directory in {}", parent));
-    }
-  }
-
-  ~ScratchDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
 
 bool IsInMemory(const std::string& path) {
   struct statfs info{};

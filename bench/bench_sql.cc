@@ -15,19 +15,15 @@
 //     lake_ms, duckdb_ms    median times
 //     ratio                 median over the blocks of lake_ms / duckdb_ms
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -46,10 +42,16 @@
 #include "lake/engine/data_file_writer.h"
 #include "lake/metasrv/service.h"
 #include "lake/sql/session.h"
+#include "lake/testing/bench_support.h"
 
 namespace {
 
-constexpr int kBlocksMin = 10;
+using lake::testing::Die;
+using lake::testing::kBlocksMin;
+using lake::testing::Median;
+using lake::testing::Must;
+using lake::testing::ScratchDir;
+
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::string_view kFlights =
     "tools/npm/node_modules/vega-datasets/data/flights-3m.parquet";
@@ -61,51 +63,6 @@ constexpr std::string_view kQueries[] = {
     "SELECT date_trunc('month', date) AS month, destination, sum(distance) FROM {} WHERE delay > "
     "15 "
     "GROUP BY ALL ORDER BY ALL",
-};
-
-[[noreturn]] void Die(std::string_view what) {
-  fmt::print(stderr, "bench_sql: {}\n", what);
-  std::exit(1);
-}
-
-// Returns the value, or ends the program with the error.
-template <typename T>
-T Must(lake::Result<T> result) {
-  if (!result.has_value()) {
-    Die(result.error().ToString());
-  }
-  if constexpr (!std::is_void_v<T>) {
-    return *std::move(result);
-  }
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::ranges::nth_element(values, middle);
-  return *middle;
-}
-
-// A fresh directory, removed with everything in it at the end.
-class ScratchDir {
- public:
-  explicit ScratchDir(const std::string& parent) : path_(parent + "/bench_sql.XXXXXX") {
-    if (mkdtemp(path_.data()) == nullptr) {
-      Die(fmt::format("cannot make a directory in {}", parent));
-    }
-  }
-
-  ~ScratchDir() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-
-  ScratchDir(const ScratchDir&) = delete;
-  ScratchDir& operator=(const ScratchDir&) = delete;
-
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
 };
 
 using Rows = std::vector<std::vector<std::string>>;
