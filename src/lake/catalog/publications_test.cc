@@ -62,6 +62,15 @@ class Publications : public ::testing::Test {
     return operation;
   }
 
+  static Dropping Drop(const std::string& registration, const FinishedOperation& outcome) {
+    return {.name = kTable,
+            .registration_bytes = registration,
+            .incarnation = Id('a'),
+            .tombstone = {.name = kTable, .registration = registration},
+            .directory = Id('f'),
+            .outcome = outcome};
+  }
+
   void MakeNamespace() {
     ASSERT_TRUE(
         Applies(CreateNamespace(kTable.ns, {}, std::nullopt, Id('d'), Done(Id('0'))).value()));
@@ -177,12 +186,7 @@ TEST_F(Publications, ANamespaceIsNotDroppedWhenANameCameAfterTheScan) {
 TEST_F(Publications, ADropFreesTheNameAndLeavesATombstone) {
   MakeNamespace();
   const std::string registration = MakeTable(Id('1'));
-  const Dropping dropping{.name = kTable,
-                          .registration_bytes = registration,
-                          .incarnation = Id('a'),
-                          .tombstone = {.name = kTable, .registration = registration},
-                          .directory = Id('f'),
-                          .outcome = Done(Id('2'))};
+  const Dropping dropping = Drop(registration, Done(Id('2')));
   EXPECT_TRUE(Applies(DropTable(dropping).value()));
   EXPECT_EQ(Read("tbl/n/t"), std::nullopt);
   EXPECT_THAT(DecodeTombstone(*Read(TombstoneKey(Id('a')))), IsOkAnd(dropping.tombstone));
@@ -193,13 +197,7 @@ TEST_F(Publications, ARegisteredTableTakesItsTombstoneAway) {
   MakeNamespace();
   std::string registration = MakeTable(Id('1'));
   for (const char round : {'2', '4', '6'}) {
-    ASSERT_TRUE(Applies(DropTable({.name = kTable,
-                                   .registration_bytes = registration,
-                                   .incarnation = Id('a'),
-                                   .tombstone = {.name = kTable, .registration = registration},
-                                   .directory = Id('f'),
-                                   .outcome = Done(Id(round))})
-                            .value()));
+    ASSERT_TRUE(Applies(DropTable(Drop(registration, Done(Id(round)))).value()));
     Registering registering{.name = kTable,
                             .registration = DecodeRegistration(registration).value(),
                             .namespace_bytes = *Read("ns/n"),
@@ -225,13 +223,7 @@ TEST_F(Publications, NoOperationIsPendingAndFinishedAtOnce) {
   EXPECT_FALSE(Applies(CreateNamespace({{"m"}}, {}, std::nullopt, Id('d'), outcome).value()));
   EXPECT_FALSE(Applies(
       DropNamespace(kTable.ns, *Read("ns/n"), Read(kDirectoryKey), Id('f'), outcome).value()));
-  EXPECT_FALSE(Applies(DropTable({.name = kTable,
-                                  .registration_bytes = registration,
-                                  .incarnation = Id('a'),
-                                  .tombstone = {.name = kTable, .registration = registration},
-                                  .directory = Id('f'),
-                                  .outcome = outcome})
-                           .value()));
+  EXPECT_FALSE(Applies(DropTable(Drop(registration, outcome)).value()));
   EXPECT_FALSE(Applies(RegisterTable({.name = {.ns = kTable.ns, .name = "u"},
                                       .registration = {.incarnation = Id('b'),
                                                        .location = "/x",

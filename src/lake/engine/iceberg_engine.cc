@@ -87,9 +87,8 @@ void AddAlwaysThere(const std::vector<iceberg::NestedField>& fields,
 }
 
 // Checks what a file's statistics give away of its columns.
-Status CheckColumns(const iceberg::Schema& schema, const iceberg::DataFile& file) {
-  std::set<iceberg::FieldId> always_there;
-  AddAlwaysThere(schema.fields(), always_there);
+Status CheckColumns(const iceberg::Schema& schema, const std::set<iceberg::FieldId>& always_there,
+                    const iceberg::DataFile& file) {
   for (const auto& [id, nulls] : file.null_value_counts) {
     const iceberg::NestedField* field = schema.FindField(id);
     if (field == nullptr) {
@@ -134,6 +133,8 @@ Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
                                   const std::vector<iceberg::DataFile>& files, Deadline deadline) {
   LAKE_TRY_VOID(CheckTable(metadata));
   const std::string prefix = metadata.location + (metadata.location.ends_with('/') ? "" : "/");
+  std::set<iceberg::FieldId> always_there;
+  AddAlwaysThere(metadata.current_schema().fields(), always_there);
   std::set<std::string_view> paths;
   for (const iceberg::DataFile& file : files) {
     const auto refuse = [&](std::string_view why) {
@@ -149,8 +150,8 @@ Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
     if (!file.partition.empty()) {
       return refuse("it belongs to a partition, and the table has none");
     }
-    LAKE_TRY_VOID(
-        WithContext(CheckColumns(metadata.current_schema(), file), "data file " + file.file_path));
+    LAKE_TRY_VOID(WithContext(CheckColumns(metadata.current_schema(), always_there, file),
+                              "data file " + file.file_path));
     if (!file.file_path.starts_with(prefix)) {
       return refuse(fmt::format("it is not under the table's location {}", metadata.location));
     }

@@ -26,7 +26,6 @@ Metasrv::Metasrv(Deps deps, Options options)
       versions_({.reader = reader_,
                  .operations = operations_,
                  .settler = settler_,
-                 .engine = deps_.engine,
                  .clock = deps_.clock,
                  .random = deps_.random},
                 options_.session, options_.engine_timeout),
@@ -137,23 +136,11 @@ Result<ServiceStatus> Metasrv::GetStatus(Deadline deadline) {
     status.released = term.state == lease::TermRecord::State::kReleased;
   }
   status.leading = deps_.store.CurrentEpoch().has_value();
-  LAKE_TRY_VOID(reader_.ForEach(
-      std::string(catalog::kPendingPrefix), deadline, [&](const metastore::Entry& entry) -> Status {
-        if (status.pending.size() >= kStatusPendingMax) {
-          return {};
-        }
-        const Result<Uuid> id = catalog::ParsePendingKey(entry.key);
-        Result<catalog::PendingRecord> record = catalog::DecodePendingRecord(entry.value);
-        if (!id.has_value() || !record.has_value()) {
-          // The status must tell about everything else.
-          Log(LogLevel::kError,
-              fmt::format("status: {} is damaged and left out: {}", entry.key,
-                          id.has_value() ? record.error().message() : id.error().message()));
-          return {};
-        }
-        status.pending.push_back({.id = *id, .pending = *std::move(record)});
-        return {};
-      }));
+  LAKE_TRY_VOID(reader_.ForEachPending(deadline, [&](const catalog::PendingOperation& operation) {
+    if (status.pending.size() < kStatusPendingMax) {
+      status.pending.push_back({.id = operation.id, .pending = operation.record});
+    }
+  }));
   const auto count = [&](std::string_view prefix, std::uint64_t& total) {
     return reader_.ForEach(std::string(prefix), deadline, [&](const metastore::Entry&) -> Status {
       ++total;

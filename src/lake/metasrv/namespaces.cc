@@ -6,7 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "lake/base/log.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
 #include "lake/metasrv/metasrv.h"
@@ -160,19 +159,7 @@ Result<std::vector<catalog::Namespace>> Metasrv::ListNamespaces(const catalog::N
     LAKE_TRY_VOID(LoadNamespace(parent, deadline));
   }
   LAKE_TRY(const std::string prefix, catalog::NamespaceChildrenPrefix(parent));
-  std::vector<catalog::Namespace> namespaces;
-  LAKE_TRY_VOID(reader_.ForEach(prefix, deadline, [&](const metastore::Entry& entry) -> Status {
-    Result<catalog::Namespace> ns = catalog::ParseNamespaceKey(entry.key);
-    if (!ns.has_value()) {
-      Log(LogLevel::kError, fmt::format("{} is damaged and left out of the listing: {}", entry.key,
-                                        ns.error().message()));
-      return {};
-    }
-    namespaces.push_back(*std::move(ns));
-    return {};
-  }));
-  std::ranges::sort(namespaces);
-  return namespaces;
+  return reader_.ListNamespaces(prefix, deadline);
 }
 
 }  // namespace lake::metasrv

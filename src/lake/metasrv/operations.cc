@@ -230,11 +230,16 @@ Result<CommitResult> Operations::CommitOutcome(const metastore::Transaction& tra
   });
 }
 
-bool ShowsAborted(const Rejected& rejected, const Uuid& operation) {
-  const metastore::FailedExpectation* pending =
-      FindFailure(rejected, catalog::PendingKey(operation));
-  return pending != nullptr && !pending->actual.has_value() &&
-         FindFailure(rejected, catalog::OperationKey(operation)) == nullptr;
+Result<CommitResult> Operations::CommitAbort(const std::vector<catalog::PendingOperation>& group,
+                                             lease::Epoch epoch) const {
+  return CommitKnown(catalog::Abort(group), epoch, [&](const Rejected& rejected) {
+    return std::ranges::all_of(group, [&](const catalog::PendingOperation& operation) {
+      const metastore::FailedExpectation* pending =
+          FindFailure(rejected, catalog::PendingKey(operation.id));
+      const bool is_gone = pending != nullptr && !pending->actual.has_value();
+      return is_gone && FindFailure(rejected, catalog::OperationKey(operation.id)) == nullptr;
+    });
+  });
 }
 
 const metastore::FailedExpectation* FindFailure(const Rejected& rejected, std::string_view key) {

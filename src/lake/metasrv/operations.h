@@ -74,15 +74,17 @@ class Operations {
   Result<metastore::CommitResult> CommitOutcome(const metastore::Transaction& transaction,
                                                 lease::Epoch epoch, const Uuid& operation) const;
 
+  // CommitKnown for giving reservations up. Committed: they are gone and the operations were not published, so that the attempt's
+  // files may be removed. Rejected: somebody else ended or changed one before.
+  Result<metastore::CommitResult> CommitAbort(const std::vector<catalog::PendingOperation>& group,
+                                              lease::Epoch epoch) const;
+
  private:
   lease::FencedStore& store_;
   const RecordReader& reader_;
   const Clock& clock_;
   const Duration timeout_;
 };
-
-// Whether the rejection of catalog::Abort shows that `operation` had been given up already, rather than published.
-bool ShowsAborted(const metastore::Rejected& rejected, const Uuid& operation);
 
 // Returns what stands at `key` according to a rejection: nothing when the key's expectation held.
 const metastore::FailedExpectation* FindFailure(const metastore::Rejected& rejected,

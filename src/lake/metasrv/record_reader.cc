@@ -1,9 +1,11 @@
 #include "lake/metasrv/record_reader.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "lake/base/log.h"
 #include "lake/catalog/keyspace.h"
 
 namespace lake::metasrv {
@@ -28,6 +30,11 @@ Result<catalog::PendingOperation> DecodePending(const Uuid& operation, std::stri
            WithContext(catalog::DecodePendingRecord(bytes), "operation " + operation.ToString()));
   return catalog::PendingOperation{
       .id = operation, .bytes = std::move(bytes), .record = std::move(record)};
+}
+
+// Says of a damaged record or key that it is passed over.
+void LogLeftOut(std::string_view key, const Error& error) {
+  Log(LogLevel::kError, fmt::format("{} is damaged and left out: {}", key, error.message()));
 }
 
 }  // namespace
@@ -118,6 +125,51 @@ Status RecordReader::ForEach(const std::string& prefix, Deadline deadline,
     }
     after = *page.next;
   }
+}
+
+Status RecordReader::ForEachPending(
+    Deadline deadline, const std::function<void(const catalog::PendingOperation&)>& visit) const {
+  return ForEach(
+      std::string(catalog::kPendingPrefix), deadline, [&](const metastore::Entry& entry) -> Status {
+        const Result<Uuid> id = catalog::ParsePendingKey(entry.key);
+        const auto operation = id.has_value()
+                                   ? DecodePending(*id, entry.value)
+                                   : Result<catalog::PendingOperation>(std::unexpected(id.error()));
+        if (operation.has_value()) {
+          visit(*operation);
+        } else {
+          LogLeftOut(entry.key, operation.error());
+        }
+        return {};
+      });
+}
+
+template <typename Name>
+Result<std::vector<Name>> RecordReader::ListNames(
+    const std::string& prefix, Deadline deadline,
+    Result<Name> (*parse)(std::string_view key)) const {
+  std::vector<Name> names;
+  LAKE_TRY_VOID(ForEach(prefix, deadline, [&](const metastore::Entry& entry) -> Status {
+    Result<Name> name = parse(entry.key);
+    if (name.has_value()) {
+      names.push_back(*std::move(name));
+    } else {
+      LogLeftOut(entry.key, name.error());
+    }
+    return {};
+  }));
+  std::ranges::sort(names);
+  return names;
+}
+
+Result<std::vector<catalog::TableName>> RecordReader::ListTables(const std::string& prefix,
+                                                                 Deadline deadline) const {
+  return ListNames(prefix, deadline, catalog::ParseTableKey);
+}
+
+Result<std::vector<catalog::Namespace>> RecordReader::ListNamespaces(const std::string& prefix,
+                                                                     Deadline deadline) const {
+  return ListNames(prefix, deadline, catalog::ParseNamespaceKey);
 }
 
 Result<bool> RecordReader::AnyUnder(const std::string& prefix) const {

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lake/base/clock.h"
@@ -51,10 +52,23 @@ class RecordReader {
   // Calls `visit` with every entry under `prefix`, in key order, until one call fails or `deadline` passes (kDeadlineExceeded).
   Status ForEach(const std::string& prefix, Deadline deadline,
                  const std::function<Status(const metastore::Entry&)>& visit) const;
+  // Calls `visit` with every pending operation. One that does not decode is logged and left out: it must not hide the others.
+  Status ForEachPending(Deadline deadline,
+                        const std::function<void(const catalog::PendingOperation&)>& visit) const;
+  // Returns the names of the tables, or namespaces, whose keys are under `prefix`, sorted. A key that does not parse is logged and
+  // left out.
+  Result<std::vector<catalog::TableName>> ListTables(const std::string& prefix,
+                                                     Deadline deadline) const;
+  Result<std::vector<catalog::Namespace>> ListNamespaces(const std::string& prefix,
+                                                         Deadline deadline) const;
   // Returns whether there is any entry under `prefix`.
   Result<bool> AnyUnder(const std::string& prefix) const;
 
  private:
+  template <typename Name>
+  Result<std::vector<Name>> ListNames(const std::string& prefix, Deadline deadline,
+                                      Result<Name> (*parse)(std::string_view key)) const;
+
   Deadline NextDeadline() const { return clock_.Now() + timeout_; }
 
   lease::FencedStore& store_;

@@ -47,21 +47,9 @@ Status Settler::EnsureScanned(lease::Epoch epoch, Clock& clock, Deadline deadlin
 }
 
 Status Settler::Scan() {
-  return deps_.reader.ForEach(
-      std::string(catalog::kPendingPrefix), Deadline::max(),
-      [&](const metastore::Entry& entry) -> Status {
-        const Result<Uuid> id = catalog::ParsePendingKey(entry.key);
-        const Result<catalog::PendingRecord> record = catalog::DecodePendingRecord(entry.value);
-        if (!id.has_value() || !record.has_value()) {
-          // It names no table that could be held up for it. Reported, and left for a person.
-          Log(LogLevel::kError,
-              fmt::format("recovery: {}: {}", entry.key,
-                          id.has_value() ? record.error().message() : id.error().message()));
-          return {};
-        }
-        Note({.id = *id, .bytes = entry.value, .record = *record});
-        return {};
-      });
+  // A damaged one names no table that could be held up for it, and is left for a person.
+  return deps_.reader.ForEachPending(
+      Deadline::max(), [&](const catalog::PendingOperation& operation) { Note(operation); });
 }
 
 void Settler::Note(const catalog::PendingOperation& operation) {
@@ -216,24 +204,24 @@ Result<std::optional<catalog::VersionPublication>> Settler::Publication(
 
 Result<bool> Settler::TryAbort(const std::vector<catalog::PendingOperation>& group,
                                lease::Epoch epoch) {
-  LAKE_TRY(
-      const CommitResult result,
-      deps_.operations.CommitKnown(catalog::Abort(group), epoch, [&](const Rejected& rejected) {
-        return ShowsAborted(rejected, group.front().id);
-      }));
+  LAKE_TRY(const CommitResult result, deps_.operations.CommitAbort(group, epoch));
   if (!std::holds_alternative<Committed>(result)) {
     return false;
   }
   Log(LogLevel::kInfo, fmt::format("operation {} was aborted: its leader had not finished it",
                                    group.front().id.ToString()));
+  RemoveFiles(group);
+  Forget(group);
+  return true;
+}
+
+void Settler::RemoveFiles(const std::vector<catalog::PendingOperation>& group) const {
   for (const catalog::PendingTable& table : group.front().record.tables) {
     IgnoreError(
         deps_.engine.RemoveAttempt(table.planned_location, iceberg::SnapshotId{table.snapshot_id},
                                    deps_.clock.Now() + engine_timeout_),
         "unreferenced files of an aborted attempt do no harm; orphan removal finds them");
   }
-  Forget(group);
-  return true;
 }
 
 }  // namespace lake::metasrv

@@ -72,6 +72,9 @@ class Settler {
   Result<std::optional<catalog::VersionPublication>> Publication(
       std::vector<catalog::PendingOperation> group, lease::Epoch epoch) const;
 
+  // Removes the files of an attempt whose reservations were given up. What cannot be removed is left: nothing names it.
+  void RemoveFiles(const std::vector<catalog::PendingOperation>& group) const;
+
  private:
   Status Scan();
   Result<bool> IsComplete(const std::vector<catalog::PendingOperation>& group) const;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -11,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "lake/base/hash.h"
-#include "lake/base/log.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
 #include "lake/iceberg/schema_json.h"
@@ -304,19 +302,7 @@ Result<std::vector<catalog::TableName>> Metasrv::ListTables(const catalog::Names
                                                             Deadline deadline) {
   LAKE_TRY_VOID(LoadNamespace(ns, deadline));
   LAKE_TRY(const std::string prefix, catalog::TablesPrefix(ns));
-  std::vector<catalog::TableName> tables;
-  LAKE_TRY_VOID(reader_.ForEach(prefix, deadline, [&](const metastore::Entry& entry) -> Status {
-    Result<catalog::TableName> name = catalog::ParseTableKey(entry.key);
-    if (!name.has_value()) {
-      Log(LogLevel::kError, fmt::format("{} is damaged and left out of the listing: {}", entry.key,
-                                        name.error().message()));
-      return {};
-    }
-    tables.push_back(*std::move(name));
-    return {};
-  }));
-  std::ranges::sort(tables);
-  return tables;
+  return reader_.ListTables(prefix, deadline);
 }
 
 }  // namespace lake::metasrv

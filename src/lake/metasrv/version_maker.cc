@@ -136,11 +136,7 @@ Result<TableResult> VersionMaker::Publish(const Change& first, const Group& grou
 Result<TableResult> VersionMaker::GiveUp(const Change& first, const Group& group,
                                          const Error& error) const {
   const catalog::PendingTable& table = group.front().record.tables.front();
-  const Result<CommitResult> aborted = deps_.operations.CommitKnown(
-      catalog::Abort(group), first.epoch, [&](const Rejected& rejected) {
-        return std::ranges::all_of(
-            group, [&](const auto& operation) { return ShowsAborted(rejected, operation.id); });
-      });
+  const Result<CommitResult> aborted = deps_.operations.CommitAbort(group, first.epoch);
   if (!aborted.has_value()) {
     return std::unexpected(Unknown(group, error));
   }
@@ -154,10 +150,7 @@ Result<TableResult> VersionMaker::GiveUp(const Change& first, const Group& group
       return **ended;
     }
   }
-  IgnoreError(
-      deps_.engine.RemoveAttempt(table.planned_location, iceberg::SnapshotId{table.snapshot_id},
-                                 deps_.clock.Now() + engine_timeout_),
-      "unreferenced files of an aborted attempt do no harm; orphan removal finds them");
+  deps_.settler.RemoveFiles(group);
   if (error.code() == ErrorCode::kOutcomeUnknown) {
     // What the object store left open does not matter any more: without its reservation nothing of it can be published.
     return Unavailable(error.message());

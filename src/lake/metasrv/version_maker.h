@@ -11,7 +11,6 @@
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/catalog/publications.h"
-#include "lake/engine/table_engine.h"
 #include "lake/lease/epoch.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
@@ -36,7 +35,6 @@ class VersionMaker {
     const RecordReader& reader;
     const Operations& operations;
     Settler& settler;
-    engine::TableEngine& engine;
     const Clock& clock;
     Random& random;
   };
