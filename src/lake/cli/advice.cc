@@ -17,8 +17,7 @@ std::unexpected<Failure> FailedToOpen(Error error, const std::string& data_dir) 
   } else if (error.code() == ErrorCode::kInvalidArgument) {
     next =
         "name another directory with --data-dir or LAKE_DATA_DIR; it may be empty or not exist yet";
-  }
-  if (error.code() == ErrorCode::kDeadlineExceeded) {
+  } else if (error.code() == ErrorCode::kDeadlineExceeded) {
     next = "try again when it has ended, or wait longer with --wait SECONDS";
   }
   return Fail(std::move(error), std::move(next));

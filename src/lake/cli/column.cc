@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "lake/catalog/names.h"
+#include "lake/cli/text.h"
 #include "lake/iceberg/ids.h"
 #include "lake/iceberg/type.h"
 
@@ -326,14 +327,7 @@ std::string NameText(std::string_view name) {
   if (plain) {
     return std::string(name);
   }
-  std::string quoted = "\"";
-  for (const char c : name) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
+  return DoubleQuoted(name);
 }
 
 std::string FieldTypeText(const iceberg::NestedField& field) {

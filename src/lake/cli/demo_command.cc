@@ -93,8 +93,7 @@ class DemoDir {
     fs::path parent = fs::temp_directory_path(failed);
     std::string path = (failed ? fs::path("/tmp") : parent) / "lake-demo-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) {
-      return Unavailable(
-          fmt::format("{}: cannot be made: {}", path, std::generic_category().message(errno)));
+      return Unavailable(fmt::format("{}: cannot be made: {}", path, Reason(errno)));
     }
     return DemoDir(std::move(path));
   }

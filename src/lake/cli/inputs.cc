@@ -7,22 +7,18 @@
 #include <cstddef>
 #include <cstdlib>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
 
 #include "lake/base/hash.h"
+#include "lake/cli/text.h"
 
 namespace lake::cli {
 namespace {
 
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;
-
-std::string Reason(int error) {
-  return std::generic_category().message(error);
-}
 
 // Closes a descriptor.
 class Descriptor {

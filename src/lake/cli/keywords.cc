@@ -4,6 +4,7 @@
 #include <cctype>
 
 #include "lake/cli/prompt.h"
+#include "lake/cli/text.h"
 
 namespace lake::cli {
 namespace {
@@ -17,14 +18,7 @@ std::string Identifier(std::string_view name) {
       !std::ranges::binary_search(SqlKeywords(), name)) {
     return std::string(name);
   }
-  std::string quoted = "\"";
-  for (const char c : name) {
-    quoted += c;
-    if (c == '"') {
-      quoted += c;
-    }
-  }
-  return quoted + '"';
+  return DoubleQuoted(name);
 }
 
 }  // namespace

@@ -1,16 +1,16 @@
 #include "lake/cli/output.h"
 
 #include <cerrno>
-#include <system_error>
 
 #include <fmt/format.h>
+
+#include "lake/cli/text.h"
 
 namespace lake::cli {
 
 Status StreamOutput::Refuse() {
   reader_gone_ = errno == EPIPE;
-  return Unavailable(
-      fmt::format("{} cannot be written: {}", name_, std::generic_category().message(errno)));
+  return Unavailable(fmt::format("{} cannot be written: {}", name_, Reason(errno)));
 }
 
 Status StreamOutput::Write(std::string_view text) {

@@ -10,18 +10,15 @@
 #include <cerrno>
 #include <cstddef>
 #include <string_view>
-#include <system_error>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include "lake/cli/text.h"
+
 namespace lake::cli {
 namespace {
-
-std::string Reason(int error) {
-  return std::generic_category().message(error);
-}
 
 std::vector<std::string> Environment(
     const std::vector<std::pair<std::string, std::string>>& changes) {

@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -167,9 +166,9 @@ Outcome RunToFile(sql::SqlSession& session, const Sql& command, const Context& c
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(
       std::fopen(file.staging_path().c_str(), "we"), std::fclose);
   if (stream == nullptr) {
-    return std::unexpected(Failure(
-        Error(ErrorCode::kPermissionDenied, fmt::format("{}: cannot be written: {}", command.file,
-                                                        std::generic_category().message(errno)))));
+    return std::unexpected(
+        Failure(Error(ErrorCode::kPermissionDenied,
+                      fmt::format("{}: cannot be written: {}", command.file, Reason(errno)))));
   }
   StreamOutput out(stream.get(), command.file);
   const InterruptibleSession guard(session);
@@ -188,8 +187,7 @@ Result<std::string> ReadStandardInput(int fd) {
       continue;
     }
     if (got < 0) {
-      return Unavailable(
-          fmt::format("standard input cannot be read: {}", std::generic_category().message(errno)));
+      return Unavailable(fmt::format("standard input cannot be read: {}", Reason(errno)));
     }
     if (got == 0) {
       return text;

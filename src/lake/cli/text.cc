@@ -8,6 +8,7 @@
 #include <iterator>
 #include <optional>
 #include <span>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -145,6 +146,21 @@ std::size_t DisplayWidth(std::string_view text) {
     text.remove_prefix(first.has_value() ? first->length : 1);
   }
   return width;
+}
+
+std::string DoubleQuoted(std::string_view name) {
+  std::string quoted = "\"";
+  for (const char c : name) {
+    quoted += c;
+    if (c == '"') {
+      quoted += c;
+    }
+  }
+  return quoted + '"';
+}
+
+std::string Reason(int number) {
+  return std::generic_category().message(number);
 }
 
 std::string TimeText(WallTime time) {

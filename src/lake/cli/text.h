@@ -19,6 +19,12 @@ bool IsUtf8(std::string_view text);
 // Returns how many columns of a terminal valid, printable UTF-8 takes: two for a wide character, none for a combining one.
 std::size_t DisplayWidth(std::string_view text);
 
+// Returns a name in double quotes, with its own doubled, as SQL writes identifiers.
+std::string DoubleQuoted(std::string_view name);
+
+// Returns what the operating system calls the error `number`, an errno.
+std::string Reason(int number);
+
 // Returns a moment as "2026-01-31T23:59:58.123Z".
 std::string TimeText(WallTime time);
 

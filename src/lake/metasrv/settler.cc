@@ -8,7 +8,6 @@
 #include "lake/base/check.h"
 #include "lake/base/failpoint.h"
 #include "lake/base/log.h"
-#include "lake/catalog/keyspace.h"
 
 namespace lake::metasrv {
 namespace {

@@ -155,16 +155,19 @@ LogicalType AsText(const iceberg::Type& type) {
   }
 }
 
+// Returns the condition under which a text means another value in the type `wide` than in `exact`.
+std::string DiffersByValue(const std::string& text, const LogicalType& exact,
+                           const LogicalType& wide) {
+  return fmt::format("CAST(TRY_CAST({0} AS {1}) AS {2}) IS DISTINCT FROM TRY_CAST({0} AS {2})",
+                     text, exact.ToString(), wide.ToString());
+}
+
 // SaysMore for numbers with `scale` digits of fraction. Digits are counted in the text. Only a number with an exponent is compared
 // by value, in the type `wide`; where that has no more digits than the column it is refused.
 std::string SaysMoreDigits(const std::string& text, std::uint8_t scale, const LogicalType& exact,
                            const LogicalType& wide) {
   const std::string plain = fmt::format(R"(\s*[+-]?[\d_]*(\.\d{{0,{}}}0*)?\s*)", scale);
-  const std::string by_value =
-      exact == wide
-          ? "true"
-          : fmt::format("CAST(TRY_CAST({0} AS {1}) AS {2}) IS DISTINCT FROM TRY_CAST({0} AS {2})",
-                        text, exact.ToString(), wide.ToString());
+  const std::string by_value = exact == wide ? "true" : DiffersByValue(text, exact, wide);
   return fmt::format(
       "CASE WHEN {0} IS NULL OR regexp_full_match({0}, {1}) THEN false "
       "WHEN regexp_matches({0}, '[eE]') THEN {2} ELSE true END",
@@ -175,13 +178,6 @@ std::string SaysMoreDigits(const std::string& text, std::uint8_t scale, const Lo
 // rounds and cuts. Nothing for types where that cannot be. Plain forms are told by their looks, because the comparison with a
 // value of more digits is slow.
 std::string SaysMore(const iceberg::Type& type, const std::string& text) {
-  const auto unless_plain = [&](const std::string& plain, const LogicalType& exact,
-                                const LogicalType& wide) {
-    return fmt::format(
-        "CASE WHEN {0} IS NULL OR regexp_full_match({0}, {1}) THEN false "
-        "ELSE CAST(TRY_CAST({0} AS {2}) AS {3}) IS DISTINCT FROM TRY_CAST({0} AS {3}) END",
-        text, Literal(plain), exact.ToString(), wide.ToString());
-  };
   switch (type.kind()) {
     case TypeKind::kInt:
       return SaysMoreDigits(text, 0, LogicalType::INTEGER, LogicalType::DECIMAL(38, 18));
@@ -196,7 +192,10 @@ std::string SaysMore(const iceberg::Type& type, const std::string& text) {
           LogicalType::DECIMAL(38, static_cast<std::uint8_t>(38 - (precision - scale))));
     }
     case TypeKind::kDate:
-      return unless_plain(R"(\s*\d+-\d+-\d+\s*)", LogicalType::DATE, LogicalType::TIMESTAMP);
+      return fmt::format(
+          "CASE WHEN {0} IS NULL OR regexp_full_match({0}, {1}) THEN false ELSE {2} END", text,
+          Literal(R"(\s*\d+-\d+-\d+\s*)"),
+          DiffersByValue(text, LogicalType::DATE, LogicalType::TIMESTAMP));
     case TypeKind::kTime:
     case TypeKind::kTimestamptz:
       return fmt::format("regexp_matches({}, {})", text, Literal(R"(:\d{2}\.\d{6}0*[1-9])"));
