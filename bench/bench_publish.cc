@@ -240,6 +240,7 @@ Sample Measure(const lake::Clock& clock, Contender& contender, int run, int writ
   Instant end;
   Gate gate;
   std::vector<std::unique_ptr<lake::Thread>> threads;
+  threads.reserve(static_cast<std::size_t>(writers));
   for (int writer = 0; writer < writers; ++writer) {
     threads.push_back(std::make_unique<lake::Thread>("writer", [&, writer] {
       std::vector<double>& mine = latencies_us[static_cast<std::size_t>(writer)];

@@ -25,7 +25,7 @@ std::string Identifier(std::string_view name) {
 
 const std::vector<std::string>& SqlKeywords() {
   // Sorted.
-  static const std::vector<std::string> keywords = {
+  static const std::vector<std::string> kKeywords = {
       "all",
       "and",
       "any",
@@ -112,7 +112,7 @@ const std::vector<std::string>& SqlKeywords() {
       "window",
       "with",
   };
-  return keywords;
+  return kKeywords;
 }
 
 std::string SqlTableName(const catalog::TableName& name) {

@@ -33,7 +33,7 @@ std::vector<std::string> Environment(
   }
   for (const auto& [name, value] : changes) {
     if (!value.empty()) {
-      environment.push_back(name + "=" + value);
+      environment.push_back(fmt::format("{}={}", name, value));
     }
   }
   return environment;
@@ -41,6 +41,7 @@ std::vector<std::string> Environment(
 
 std::vector<char*> Pointers(std::vector<std::string>& texts) {
   std::vector<char*> pointers;
+  pointers.reserve(texts.size() + 1);
   for (std::string& text : texts) {
     pointers.push_back(text.data());
   }

@@ -14,7 +14,6 @@ namespace lake::metasrv {
 namespace {
 
 using metastore::CommitResult;
-using metastore::Committed;
 using metastore::Rejected;
 
 // How often a publication starts again because what it had read changed.

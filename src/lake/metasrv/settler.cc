@@ -14,7 +14,6 @@ namespace {
 
 using metastore::CommitResult;
 using metastore::Committed;
-using metastore::Rejected;
 
 // How often a settlement starts again because somebody else changed what it had read.
 constexpr int kRounds = 5;

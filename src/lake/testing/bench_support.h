@@ -27,6 +27,7 @@ inline constexpr int kBlocksMin = 10;
 // Ends the program: a benchmark that cannot go on has no figure.
 [[noreturn]] inline void Die(std::string_view what) {
   fmt::print(stderr, "{}: {}\n", program_invocation_short_name, what);
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing of ours runs at exit.
   std::exit(1);
 }
 
