@@ -55,6 +55,33 @@ def test_an_unusual_name_is_taken(lake, name):
     lake.must_fail(CONFLICT, "namespace", "create", name)
 
 
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("a,b\n1,2\n3\n", "line 3"),
+        ("a,b\n1,2\n3,4,5\n", "line 3"),
+        ('a,b\n"x,2\n3,4\n', "line 2"),
+        ("a;b\n1;2\n3\n", "line 3"),
+        ("a,b,a\n1,2,3\n", "the same name"),
+        ("a,,c\n1,2,3\n", "no name"),
+    ],
+)
+def test_a_csv_that_is_no_table_makes_none(lake, content, says):
+    lake.write("ragged.csv", content)
+    message = assert_unchanged(lake, lambda: lake.must_fail(FAILED, "append", "s.t", "ragged.csv", "--create"))
+    assert "ragged.csv" in message and says in message
+    assert_unchanged(lake, lambda: lake.must_fail(FAILED, "table", "create", "s.t", "--like", "ragged.csv"))
+
+
+def test_a_failed_append_leaves_no_table_that_it_would_have_made(lake):
+    lake.write("good.csv", "a,b\n1,2\n")
+    lake.write("bad.csv", "a,b\n1,x\n")
+    message = assert_unchanged(lake, lambda: lake.must_fail(FAILED, "append", "s.t", "good.csv", "bad.csv", "--create"))
+    assert "bad.csv" in message and "column b" in message
+    lake.must("append", "s.t", "good.csv", "--create")
+    assert lake.count("s.t") == 1
+
+
 def test_a_csv_whose_columns_do_not_match_says_which(orders):
     orders.write("bad.csv", "id,nmae,price\n1,x,2\n")
     message = assert_unchanged(orders, lambda: orders.must_fail(FAILED, "append", "s.orders", "bad.csv"))

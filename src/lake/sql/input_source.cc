@@ -1,6 +1,9 @@
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <system_error>
@@ -48,12 +51,27 @@ std::string PathLiteral(const std::string& path) {
   return Literal(pattern);
 }
 
+// Turns what DuckDB says about a line of a CSV file, which it quotes, into a line number and the reason.
+std::string ExplainCsvLine(std::string text) {
+  constexpr std::string_view kOnLine = "CSV Error on Line: ";
+  if (!text.starts_with(kOnLine)) {
+    return text;
+  }
+  const std::string line = text.substr(kOnLine.size(), text.find('\n') - kOnLine.size());
+  while (!text.empty() && (text.back() == '\n' || text.back() == ' ')) {
+    text.pop_back();
+  }
+  return fmt::format("line {}: {}", line, text.substr(text.rfind('\n') + 1));
+}
+
 // Returns what DuckDB says without its advice, which is about its own SQL.
 std::string Explain(const duckdb::ErrorData& error) {
   std::string text = error.RawMessage();
-  for (const std::string_view tail : {"\n\nLINE ", "\nPossible ", "\nTry setting", "\n\n"}) {
+  for (const std::string_view tail : {"\n\nLINE ", "\nPossible ", "\nTry setting"}) {
     text = text.substr(0, text.find(tail));
   }
+  text = ExplainCsvLine(std::move(text));
+  text = text.substr(0, text.find("\n\n"));
   std::ranges::replace(text, '\n', ' ');
   while (!text.empty() && text.back() == ' ') {
     text.pop_back();
@@ -575,13 +593,99 @@ struct Shape {
   bool empty = false;  // It has neither columns nor rows.
 };
 
+// Returns the first line of a CSV file as it is written, or nothing if it cannot be had.
+std::string FirstLine(duckdb::Connection& connection, const std::string& path) {
+  const auto line = connection.Query(
+      fmt::format("SELECT line FROM read_csv({}, auto_detect = false, header = false, delim = "
+                  "'\x01', quote = '', escape = '', columns = {{line: 'VARCHAR'}}) LIMIT 1",
+                  PathLiteral(path)));
+  if (line->HasError() || line->RowCount() == 0 || line->GetValue(0, 0).IsNull()) {
+    return {};
+  }
+  return line->GetValue(0, 0).ToString();
+}
+
+// Returns the delimiter that stands in a line of names most often, outside of quotes, and how often.
+std::pair<char, std::size_t> LikelyDelimiter(std::string_view line) {
+  constexpr std::string_view kDelimiters = ",;\t|";
+  std::array<std::size_t, kDelimiters.size()> counts{};
+  bool quoted = false;
+  for (const char c : line) {
+    const std::size_t which = kDelimiters.find(c);
+    if (c == '"') {
+      quoted = !quoted;
+    } else if (!quoted && which != std::string_view::npos) {
+      ++counts.at(which);
+    }
+  }
+  const auto most = std::ranges::max_element(counts);
+  return {kDelimiters[static_cast<std::size_t>(most - counts.begin())], *most};
+}
+
+// Says why a CSV file is not the table of several columns that its first line announces, or OK if that line announces none.
+// DuckDB takes a file whose lines differ in length for one of a single column.
+Status CheckLinesAreAsLongAsTheFirst(duckdb::Connection& connection, const std::string& path) {
+  const auto [delimiter, count] = LikelyDelimiter(FirstLine(connection, path));
+  if (count == 0) {
+    return {};
+  }
+  std::string columns;
+  for (std::size_t i = 0; i <= count; ++i) {
+    columns += fmt::format("{}c{}: 'VARCHAR'", i == 0 ? "" : ", ", i);
+  }
+  const auto rows = connection.Query(fmt::format(
+      "SELECT count(*) FROM read_csv({}, auto_detect = false, header = true, delim = {}, quote = "
+      "'\"', escape = '\"', columns = {{{}}})",
+      PathLiteral(path), Literal(std::string(1, delimiter)), columns));
+  if (rows->HasError()) {
+    return std::unexpected(InputError(rows->GetErrorObject(), path));
+  }
+  return InvalidArgument(
+      path +
+      ": it cannot be told how its fields are separated; are all lines as long as the first?");
+}
+
 Result<Shape> LookAtCsv(duckdb::Connection& connection, const std::string& path) {
   std::error_code error;
   if (std::filesystem::file_size(path, error) == 0 && !error) {
     return InvalidArgument(path + ": is empty; a csv file begins with the names of its columns");
   }
-  LAKE_TRY(auto columns, DescribeRelation(connection, path, CsvRelation(path)));
-  return Shape{.columns = std::move(columns)};
+  auto columns = DescribeRelation(connection, path, CsvRelation(path));
+  if (!columns.has_value() || columns->names.size() == 1) {
+    LAKE_TRY_VOID(CheckLinesAreAsLongAsTheFirst(connection, path));
+  }
+  if (!columns.has_value()) {
+    return std::unexpected(columns.error());
+  }
+  return Shape{.columns = *std::move(columns)};
+}
+
+// Checks that each column of a CSV file has a name of its own: DuckDB would make names up for the others.
+Status CheckNamesOfCsv(duckdb::Connection& connection, const std::string& path,
+                       const InputColumns& columns) {
+  const auto line = connection.Query(fmt::format(
+      "SELECT * FROM read_csv({}, header = false, all_varchar = true, quote = '\"', escape = '\"', "
+      "comment = '', skip = 0, null_padding = true) LIMIT 1",
+      PathLiteral(path)));
+  if (line->HasError() || line->RowCount() == 0 || line->ColumnCount() != columns.names.size()) {
+    return {};  // Then the names are not the worst of it: reading the file will say what is.
+  }
+  std::map<std::string, std::size_t> seen;
+  for (std::size_t i = 0; i < columns.names.size(); ++i) {
+    const duckdb::Value written = line->GetValue(i, 0);
+    std::string name = written.IsNull() ? "" : written.ToString();
+    duckdb::StringUtil::Trim(name);
+    if (name.empty()) {
+      return InvalidArgument(
+          fmt::format("{}: line 1: column {} has no name; give it one", path, i + 1));
+    }
+    const auto [other, is_new] = seen.emplace(duckdb::StringUtil::Lower(name), i);
+    if (!is_new) {
+      return InvalidArgument(fmt::format("{}: line 1: columns {} and {} have the same name, {}",
+                                         path, other->second + 1, i + 1, name));
+    }
+  }
+  return {};
 }
 
 Result<Shape> LookAtJson(duckdb::Connection& connection, const std::string& path) {
@@ -634,12 +738,7 @@ Result<InputSource> InputSource::Open(duckdb::Connection& connection,
   source.path_ = input.path;
   auto matched = MatchNames(shape.empty ? std::vector<std::string>() : shape.columns.names, schema);
   if (!matched.has_value() && !shape.empty) {
-    Error error = matched.error().With(input.path);
-    if (input.format == InputFormat::kCsv && shape.columns.names.size() == 1) {
-      error = Error(error.code(),
-                    error.message() + "; do all rows have as many fields as the first one?");
-    }
-    return std::unexpected(error);
+    return std::unexpected(matched.error().With(input.path));
   }
   if (shape.empty) {
     matched = Match{.sources = std::vector<std::optional<std::size_t>>(schema.fields().size())};
@@ -718,6 +817,7 @@ Result<iceberg::Schema> InferInputSchema(duckdb::Connection& connection,
     return InvalidArgument(input.path + ": holds nothing from which columns could be told");
   }
   if (input.format == InputFormat::kCsv) {
+    LAKE_TRY_VOID(CheckNamesOfCsv(connection, input.path, shape.columns));
     // Only dates that read the same everywhere are taken for dates, because only those can be written.
     LAKE_TRY(
         shape.columns,

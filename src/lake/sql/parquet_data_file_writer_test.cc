@@ -359,7 +359,7 @@ TEST_F(Writer, SaysWhichFileIsDamaged) {
               Refuses(HasSubstr("not json objects")));
   EXPECT_THAT(StageText(schema_, InputFormat::kCsv, ""), Refuses(HasSubstr("empty")));
   EXPECT_THAT(StageText(schema_, InputFormat::kCsv, "id,name\n1,a,2\n"),
-              Refuses(HasSubstr("fields")));
+              Refuses(HasSubstr("line 2: ")));
   std::string long_csv = "id,name\n";
   for (int i = 0; i < 60000; ++i) {
     long_csv += fmt::format("{},a\n", i);
@@ -639,6 +639,36 @@ TEST_F(Writer, InfersTheTypesOfText) {
   EXPECT_EQ(Columns(writer_->InferSchema({.path = json, .format = InputFormat::kJson})),
             "1 id long\n2 code string\n3 tags list<string>\n4 at struct<7: x: optional double>\n5 "
             "none string\n");
+}
+
+TEST_F(Writer, InfersNothingFromACsvFileWhoseLinesDiffer) {
+  const auto infer = [&](std::string_view content) {
+    path_ = WriteFile(fmt::format("ragged-{}.csv", ++files_made_), content);
+    return writer_->InferSchema({.path = path_, .format = InputFormat::kCsv});
+  };
+  EXPECT_THAT(infer("a,b\n1,2\n3\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(infer("a,b\n1,2\n3,4,5\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(infer("a,b\r\n1,2\r\n3\r\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(infer("a;b\n1;2\n3\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(infer("a\tb|c\td\n1\t2\t3\n4\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(infer("a,b\n\"x,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
+  EXPECT_THAT(infer("a,b,c\n1,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
+  EXPECT_THAT(infer("a,b\n1,\"x\"y\n"), Refuses(HasSubstr("line 2: ")));
+  // One column is one column, even if there are commas in it.
+  EXPECT_EQ(Columns(infer("a\n1\n2\n")), "1 a long\n");
+  EXPECT_EQ(Columns(infer("\"a,b\"\n1\n2\n")), "1 a,b long\n");
+  EXPECT_EQ(Columns(infer("a,b\n")), "1 a string\n2 b string\n");
+}
+
+TEST_F(Writer, InfersNothingFromACsvFileWithoutNames) {
+  const auto infer = [&](std::string_view content) {
+    path_ = WriteFile(fmt::format("names-{}.csv", ++files_made_), content);
+    return writer_->InferSchema({.path = path_, .format = InputFormat::kCsv});
+  };
+  EXPECT_THAT(infer("a,b,a\n1,2,3\n"), Refuses(HasSubstr("columns 1 and 3 have the same name, a")));
+  EXPECT_THAT(infer("a,A\n1,2\n"), Refuses(HasSubstr("columns 1 and 2 have the same name, A")));
+  EXPECT_THAT(infer("a,,c\n1,2,3\n"), Refuses(HasSubstr("column 2 has no name")));
+  EXPECT_EQ(Columns(infer("a, b\n1,2\n")), "1 a long\n2 b long\n");
 }
 
 TEST_F(Writer, RefusesToInferTypesWithoutAPlace) {
