@@ -27,6 +27,16 @@ def test_namespaces_are_created_listed_shown_and_dropped(lake):
     assert "s.eu" in lake.must_fail(FAILED, "namespace", "show", "s.eu")
 
 
+def test_a_dropped_table_comes_back_by_the_command_that_the_drop_names(orders):
+    orders.must("append", "s.orders", "orders.csv")
+    answer = orders.must("table", "drop", "s.orders")
+    command = answer.split("lake ")[1].split(" brings")[0]
+    orders.must(*command.split())
+    assert orders.count("s.orders") == 3
+    metadata = orders.must_json("table", "show", "s.orders", "--json")["metadata_location"]
+    assert orders.must_json("table", "drop", "s.orders", "--json")["metadata_location"] == metadata
+
+
 def test_what_exists_or_is_not_empty_is_a_conflict(orders):
     assert "next: " in orders.must_fail(CONFLICT, "namespace", "create", "s")
     orders.must_fail(CONFLICT, "table", "create", "s.orders", "--column", "a int")

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "lake/base/check.h"
+#include "lake/base/hash.h"
 
 namespace lake {
 namespace {
@@ -50,6 +51,16 @@ Uuid Uuid::Random7(const Clock& clock, Random& random) {
     bytes[i] = static_cast<std::uint8_t>(millis >> (8 * (5 - i)));
   }
   return WithVersion(bytes, 7);
+}
+
+Uuid Uuid::Hashed8(std::string_view text) {
+  const std::string digest = Sha256Hex(text);
+  std::array<std::uint8_t, 16> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] =
+        static_cast<std::uint8_t>(HexDigit(digest[2 * i]) << 4 | HexDigit(digest[2 * i + 1]));
+  }
+  return WithVersion(bytes, 8);
 }
 
 Result<Uuid> Uuid::Parse(std::string_view text) {

@@ -24,6 +24,8 @@ class Uuid {
   static Uuid Random4(Random& random);
   // Makes a time-ordered (version 7) UUID of the clock's wall time.
   static Uuid Random7(const Clock& clock, Random& random);
+  // Makes the version 8 UUID that stands for a text: the first bits of its SHA-256.
+  static Uuid Hashed8(std::string_view text);
   // Parses the 36-character form, any case. Anything else is kInvalidArgument.
   static Result<Uuid> Parse(std::string_view text);
 

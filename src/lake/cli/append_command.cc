@@ -20,6 +20,7 @@
 //   read      every input is opened, pipes are copied, and the bytes are digested; nothing is held yet
 //   find      an operation that has ended is answered from its record: nothing is written twice
 //   stage     the rows become data files, without lease and without reservation
+//   create    if it was asked for and there is no such table yet, it is made
 //   append    Metasrv makes them a version of the table, at most once for one operation id
 //
 // Data files that were staged and certainly do not belong to a version are removed. After an unknown outcome they stay: they may
@@ -60,14 +61,33 @@ Outcome PrintAppend(Context& context, const Append& command, const Uuid& operati
   return {};
 }
 
-// Loads the table, making it first if that was asked for.
-std::expected<metasrv::LoadedTable, Failure> LoadOrCreate(const Append& command,
-                                                          const Inputs& inputs, Connection& lake,
-                                                          Context& context) {
+// The table that an append goes to.
+struct Target {
+  metasrv::LoadedTable table;
+  // How it is made, if it does not exist yet: after the rows have been read, so that bad ones leave nothing behind.
+  std::optional<metasrv::CreateTableRequest> create;
+  metasrv::CallOptions create_options;
+};
+
+std::unexpected<Failure> FailedToCreate(const Error& error, const Append& command,
+                                        const Uuid& operation) {
+  if (error.code() == ErrorCode::kNotFound) {
+    return Fail(error, fmt::format("lake namespace create {}", command.name.ns.ToString()));
+  }
+  if (error.code() == ErrorCode::kAlreadyExists) {
+    return Fail(error, "it was made meanwhile; repeat the command to append to it");
+  }
+  return FailedToChange(error, operation);
+}
+
+// Finds the table, or plans it if that was asked for.
+std::expected<Target, Failure> FindTarget(const Append& command, const Inputs& inputs,
+                                          const Uuid& operation, Connection& lake,
+                                          Context& context) {
   metasrv::MetaService& service = lake.service();
   Result<metasrv::LoadedTable> table = service.LoadTable(command.name, context.ReadDeadline());
   if (table.has_value()) {
-    return *std::move(table);
+    return Target{.table = *std::move(table)};
   }
   if (table.error().code() != ErrorCode::kNotFound) {
     return FailedToLoad(table.error(), command.name);
@@ -77,22 +97,30 @@ std::expected<metasrv::LoadedTable, Failure> LoadOrCreate(const Append& command,
                 "add --create to make the table from the file's columns, or see lake table list");
   }
   LAKE_TRY(iceberg::Schema schema, InferSchema(inputs, lake));
+  metasrv::CreateTableRequest create{.name = command.name, .schema = std::move(schema)};
   // An operation of its own: repeating the append finds the table and does not make it again.
-  const metasrv::CallOptions change = context.Change(std::nullopt);
-  const Result<metasrv::TableResult> created =
-      service.CreateTable({.name = command.name, .schema = std::move(schema)}, change);
-  if (!created.has_value() && created.error().code() == ErrorCode::kNotFound) {
-    return Fail(created.error(),
-                fmt::format("lake namespace create {}", command.name.ns.ToString()));
-  }
-  if (!created.has_value() && created.error().code() != ErrorCode::kAlreadyExists) {
-    return FailedToChange(created.error(), change.operation);
-  }
-  table = service.LoadTable(command.name, context.ReadDeadline());
+  const metasrv::CallOptions create_options = context.Change(std::nullopt);
+  table = service.PlanTable(create, create_options);
   if (!table.has_value()) {
-    return FailedToLoad(table.error(), command.name);
+    return FailedToCreate(table.error(), command, operation);
   }
-  return *std::move(table);
+  return Target{
+      .table = *std::move(table), .create = std::move(create), .create_options = create_options};
+}
+
+// Makes the table if it was only planned.
+Outcome MakeTarget(const Append& command, Target& target, const Uuid& operation, Connection& lake,
+                   Context& context) {
+  if (!target.create.has_value()) {
+    return {};
+  }
+  target.create_options.deadline = context.ChangeDeadline();  // Staging may have taken any time.
+  const Result<metasrv::TableResult> created =
+      lake.service().CreateTable(*target.create, target.create_options);
+  if (!created.has_value()) {
+    return FailedToCreate(created.error(), command, operation);
+  }
+  return {};
 }
 
 // Data files that belong to nobody until a version names them.
@@ -151,10 +179,10 @@ Result<engine::StagedFiles> Stage(const metasrv::LoadedTable& table, const Input
 
 Outcome StageAndAppend(const Append& command, const Inputs& inputs, metasrv::AppendRequest& request,
                        const metasrv::CallOptions& change, Connection& lake, Context& context) {
-  LAKE_TRY(const metasrv::LoadedTable table, LoadOrCreate(command, inputs, lake, context));
-  request.incarnation = table.registration.incarnation;
+  LAKE_TRY(Target target, FindTarget(command, inputs, change.operation, lake, context));
+  request.incarnation = target.table.registration.incarnation;
   Progress progress(context.progress, context.clock);
-  Result<engine::StagedFiles> staged = Stage(table, inputs, lake, progress);
+  Result<engine::StagedFiles> staged = Stage(target.table, inputs, lake, progress);
   progress.Clear();
   if (!staged.has_value()) {
     return FailedToChange(staged.error(), change.operation);
@@ -164,6 +192,7 @@ Outcome StageAndAppend(const Append& command, const Inputs& inputs, metasrv::App
   if (const Status reached = Failpoint("after-stage"); !reached.has_value()) {
     return FailedToChange(reached.error(), change.operation);
   }
+  LAKE_TRY_VOID(MakeTarget(command, target, change.operation, lake, context));
   request.files = data.staged().files;
   metasrv::CallOptions append_options = change;
   append_options.deadline = context.ChangeDeadline();  // Staging may have taken any time.

@@ -79,15 +79,21 @@ class CommandsTest : public ::testing::Test {
 };
 
 TEST_F(CommandsTest, NamespacesAreCreatedListedShownAndDropped) {
-  EXPECT_EQ(MustRun(NamespaceCreate{.ns = {{"a"}}, .properties = {{"owner", "ops"}}}),
-            "created namespace a\n");
-  EXPECT_EQ(MustRun(NamespaceCreate{.ns = {{"a", "b.c"}}}), "created namespace a.\"b.c\"\n");
+  const Uuid id = FreshId();
+  const NamespaceCreate create{.ns = {{"a"}}, .properties = {{"owner", "ops"}}, .operation = id};
+  EXPECT_EQ(MustRun(create), "created namespace=a epoch=7 operation=" + id.ToString() + "\n");
+  EXPECT_EQ(MustRun(create),
+            "already done: created namespace=a epoch=7 operation=" + id.ToString() + "\n");
+  EXPECT_EQ(MustRunJson(create).at("replayed"), true);
+  EXPECT_THAT(MustRun(NamespaceCreate{.ns = {{"a", "b.c"}}}),
+              StartsWith("created namespace=a.\"b.c\" epoch=7 operation="));
   EXPECT_EQ(MustRun(NamespaceList{}), "a\na.\"b.c\"\n");
   EXPECT_EQ(MustRun(NamespaceList{.parent = {{"a"}}}), "a.\"b.c\"\n");
   EXPECT_EQ(MustRun(NamespaceShow{.ns = {{"a"}}}), "namespace       a\nproperty owner  ops\n");
   EXPECT_EQ(MustRunJson(NamespaceShow{.ns = {{"a"}}}),
             (boost::json::value{{"namespace", "a"}, {"properties", {{"owner", "ops"}}}}));
-  EXPECT_EQ(MustRun(NamespaceDrop{.ns = {{"a", "b.c"}}}), "dropped namespace a.\"b.c\"\n");
+  EXPECT_THAT(MustRun(NamespaceDrop{.ns = {{"a", "b.c"}}}),
+              StartsWith("dropped namespace=a.\"b.c\" epoch=7 operation="));
   EXPECT_EQ(MustRunJson(NamespaceList{}), boost::json::array{boost::json::value("a")});
 }
 
@@ -226,6 +232,25 @@ TEST_F(CommandsTest, AppendToATableThatIsNotThereAdvisesToCreateIt) {
   EXPECT_THAT(MustRun(command), StartsWith("appended rows=10"));
 }
 
+TEST_F(CommandsTest, AFailedAppendLeavesNoTableThatItWouldHaveMade) {
+  MustRun(NamespaceCreate{.ns = kTable.ns});
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.create = true;
+  lake_.writer.stage_error = Error(ErrorCode::kInvalidArgument, "x.csv: column b is missing");
+  EXPECT_EQ(MustFail(command).exit_code, ExitCode::kFailed);
+  EXPECT_EQ(MustRun(TableList{}), "");
+  // The table is made by another before this append makes it.
+  lake_.service.FailNextChange(Error(ErrorCode::kAlreadyExists, "table a.t already exists"));
+  const Failure taken = MustFail(command);
+  EXPECT_EQ(taken.exit_code, ExitCode::kConflict);
+  EXPECT_THAT(taken.next, HasSubstr("repeat the command"));
+  EXPECT_THAT(lake_.ObjectPaths(), IsEmpty());
+  // It is not known whether it was made: the append's id is what finds out.
+  command.operation = FreshId();
+  lake_.service.FailNextChange(Error(ErrorCode::kOutcomeUnknown, "the reply was lost"));
+  EXPECT_THAT(MustFail(command).next, HasSubstr("--operation-id " + command.operation->ToString()));
+}
+
 TEST_F(CommandsTest, CreateWithoutItsNamespaceAdvisesToMakeThat) {
   Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
   command.create = true;
@@ -285,7 +310,11 @@ TEST_F(CommandsTest, APurgeIsRefusedBeforeTheLakeIsOpened) {
 
 TEST_F(CommandsTest, ADroppedTableIsGone) {
   MakeTable();
-  EXPECT_THAT(MustRun(TableDrop{.name = kTable}), StartsWith("dropped table=a.t epoch=7"));
+  const boost::json::value shown = MustRunJson(TableShow{.name = kTable});
+  const std::string metadata(shown.at("metadata_location").as_string());
+  EXPECT_THAT(MustRun(TableDrop{.name = kTable}),
+              AllOf(StartsWith("dropped table=a.t epoch=7"),
+                    HasSubstr("lake table register a.t " + metadata)));
   EXPECT_EQ(MustRun(TableList{}), "");
   EXPECT_EQ(MustFail(TableDrop{.name = kTable}).error.code(), ErrorCode::kNotFound);
 }

@@ -22,9 +22,12 @@ Status FakeMetaService::Admit(const metasrv::CallOptions& options) {
   return {};
 }
 
-Status FakeMetaService::CreateNamespace(const metasrv::CreateNamespaceRequest& request,
-                                        const metasrv::CallOptions& options) {
+Result<metasrv::NamespaceResult> FakeMetaService::CreateNamespace(
+    const metasrv::CreateNamespaceRequest& request, const metasrv::CallOptions& options) {
   LAKE_TRY_VOID(Admit(options));
+  if (finished_.contains(options.operation)) {
+    return metasrv::NamespaceResult{.epoch = kEpoch, .replayed = true};
+  }
   const catalog::Namespace parent = request.ns.parent();
   if (!parent.levels.empty() && !namespaces_.contains(parent)) {
     return NotFound("namespace " + parent.ToString() + " does not exist");
@@ -35,11 +38,12 @@ Status FakeMetaService::CreateNamespace(const metasrv::CreateNamespaceRequest& r
            .second) {
     return AlreadyExists("namespace " + request.ns.ToString() + " already exists");
   }
-  return {};
+  finished_[options.operation] = {.epoch = kEpoch};
+  return metasrv::NamespaceResult{.epoch = kEpoch};
 }
 
-Status FakeMetaService::DropNamespace(const catalog::Namespace& ns,
-                                      const metasrv::CallOptions& options) {
+Result<metasrv::NamespaceResult> FakeMetaService::DropNamespace(
+    const catalog::Namespace& ns, const metasrv::CallOptions& options) {
   LAKE_TRY_VOID(Admit(options));
   const bool used =
       std::ranges::any_of(tables_, [&](const auto& entry) { return entry.first.ns == ns; });
@@ -49,7 +53,7 @@ Status FakeMetaService::DropNamespace(const catalog::Namespace& ns,
   if (namespaces_.erase(ns) == 0) {
     return NotFound("namespace " + ns.ToString() + " does not exist");
   }
-  return {};
+  return metasrv::NamespaceResult{.epoch = kEpoch};
 }
 
 Result<catalog::NamespaceRecord> FakeMetaService::LoadNamespace(const catalog::Namespace& ns,
@@ -74,16 +78,15 @@ Result<std::vector<catalog::Namespace>> FakeMetaService::ListNamespaces(
   return names;
 }
 
-Result<metasrv::TableResult> FakeMetaService::CreateTable(
-    const metasrv::CreateTableRequest& request, const metasrv::CallOptions& options) {
-  LAKE_TRY_VOID(Admit(options));
+Result<metasrv::LoadedTable> FakeMetaService::PlanTable(const metasrv::CreateTableRequest& request,
+                                                        const metasrv::CallOptions& options) {
   if (!namespaces_.contains(request.name.ns)) {
     return NotFound("namespace " + request.name.ns.ToString() + " does not exist");
   }
   if (tables_.contains(request.name)) {
     return AlreadyExists("table " + request.name.ToString() + " already exists");
   }
-  const Uuid incarnation = Uuid::Random4(random_);
+  const Uuid incarnation = Uuid::Hashed8(options.operation.ToString());
   const std::string location = "/warehouse/" + incarnation.ToString();
   LAKE_TRY(iceberg::TableMetadata metadata,
            iceberg::NewTableMetadata(
@@ -92,16 +95,22 @@ Result<metasrv::TableResult> FakeMetaService::CreateTable(
                 .schema = request.schema,
                 .properties = {request.properties.begin(), request.properties.end()},
                 .now = clock_.WallNow()}));
-  metasrv::LoadedTable table{
+  return metasrv::LoadedTable{
       .name = request.name,
       .registration = {.incarnation = incarnation,
                        .location = location,
                        .metadata_location = location + "/metadata/1.json",
                        .version = 1},
       .metadata = std::make_shared<const iceberg::TableMetadata>(std::move(metadata))};
-  tables_.emplace(request.name, std::move(table));
-  return metasrv::TableResult{.incarnation = incarnation,
-                              .metadata_location = location + "/metadata/1.json",
+}
+
+Result<metasrv::TableResult> FakeMetaService::CreateTable(
+    const metasrv::CreateTableRequest& request, const metasrv::CallOptions& options) {
+  LAKE_TRY_VOID(Admit(options));
+  LAKE_TRY(const metasrv::LoadedTable table, PlanTable(request, options));
+  tables_.emplace(request.name, table);
+  return metasrv::TableResult{.incarnation = table.registration.incarnation,
+                              .metadata_location = table.registration.metadata_location,
                               .epoch = kEpoch};
 }
 
@@ -120,9 +129,11 @@ Result<metasrv::TableResult> FakeMetaService::DropTable(const metasrv::DropTable
   if (found == tables_.end()) {
     return NotFound("table " + request.name.ToString() + " does not exist");
   }
-  const Uuid incarnation = found->second.registration.incarnation;
+  const catalog::Registration dropped = found->second.registration;
   tables_.erase(found);
-  return metasrv::TableResult{.incarnation = incarnation, .epoch = kEpoch};
+  return metasrv::TableResult{.incarnation = dropped.incarnation,
+                              .metadata_location = dropped.metadata_location,
+                              .epoch = kEpoch};
 }
 
 Result<metasrv::TableResult> FakeMetaService::Append(const metasrv::AppendRequest& request,
@@ -198,8 +209,10 @@ Result<metasrv::ServiceStatus> FakeMetaService::GetStatus(Deadline /*deadline*/)
 }
 
 Result<engine::StagedFiles> FakeDataFileWriter::Stage(const engine::StageRequest& request) {
-  if (next_error.has_value()) {
-    return std::unexpected(*std::exchange(next_error, std::nullopt));
+  for (std::optional<Error>* error : {&next_error, &stage_error}) {
+    if (error->has_value()) {
+      return std::unexpected(*std::exchange(*error, std::nullopt));
+    }
   }
   engine::StagedFiles result;
   for (std::size_t i = 0; rows_per_file > 0 && i < request.inputs.size(); ++i) {

@@ -24,13 +24,16 @@ class FakeMetaService final : public metasrv::MetaService {
  public:
   FakeMetaService(Clock& clock, Random& random) : clock_(clock), random_(random) {}
 
-  Status CreateNamespace(const metasrv::CreateNamespaceRequest& request,
-                         const metasrv::CallOptions& options) override;
-  Status DropNamespace(const catalog::Namespace& ns, const metasrv::CallOptions& options) override;
+  Result<metasrv::NamespaceResult> CreateNamespace(const metasrv::CreateNamespaceRequest& request,
+                                                   const metasrv::CallOptions& options) override;
+  Result<metasrv::NamespaceResult> DropNamespace(const catalog::Namespace& ns,
+                                                 const metasrv::CallOptions& options) override;
   Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                  Deadline deadline) override;
   Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
                                                          Deadline deadline) override;
+  Result<metasrv::LoadedTable> PlanTable(const metasrv::CreateTableRequest& request,
+                                         const metasrv::CallOptions& options) override;
   Result<metasrv::TableResult> CreateTable(const metasrv::CreateTableRequest& request,
                                            const metasrv::CallOptions& options) override;
   Result<metasrv::TableResult> RegisterTable(const metasrv::RegisterTableRequest& request,
@@ -79,7 +82,8 @@ class FakeDataFileWriter final : public engine::DataFileWriter {
   Result<engine::StagedFiles> Stage(const engine::StageRequest& request) override;
   Result<iceberg::Schema> InferSchema(const engine::StageInput& input) override;
 
-  std::optional<Error> next_error;
+  std::optional<Error> next_error;   // What the next call answers.
+  std::optional<Error> stage_error;  // What the next Stage answers.
   std::vector<engine::StageRequest> staged;
   std::int64_t rows_per_file = 10;  // 0: the inputs hold no rows.
 

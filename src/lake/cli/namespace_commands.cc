@@ -9,15 +9,26 @@
 namespace lake::cli {
 namespace {
 
-Outcome PrintNamespaceChange(Context& context, std::string_view verb, const catalog::Namespace& ns,
-                             const Uuid& operation) {
-  context.changed = operation;
+// What every change of a namespace answers.
+struct NamespaceChange {
+  std::string_view verb;
+  const catalog::Namespace& ns;
+  const metasrv::NamespaceResult& result;
+  const Uuid& operation;
+};
+
+Outcome PrintNamespaceChange(Context& context, const NamespaceChange& change) {
+  context.changed = change.operation;
   if (context.options.json) {
-    LAKE_TRY_VOID(PrintJson(context.out,
-                            {{"namespace", ns.ToString()}, {"operation", operation.ToString()}}));
+    LAKE_TRY_VOID(PrintJson(context.out, {{"namespace", change.ns.ToString()},
+                                          {"epoch", change.result.epoch},
+                                          {"operation", change.operation.ToString()},
+                                          {"replayed", change.result.replayed}}));
     return {};
   }
-  LAKE_TRY_VOID(context.out.Write(fmt::format("{} namespace {}\n", verb, ns.ToString())));
+  LAKE_TRY_VOID(context.out.Write(fmt::format(
+      "{}{} namespace={} epoch={} operation={}\n", change.result.replayed ? "already done: " : "",
+      change.verb, change.ns.ToString(), change.result.epoch, change.operation.ToString())));
   return {};
 }
 
@@ -36,7 +47,7 @@ Outcome Run(const NamespaceCreate& command, Context& context) {
     return FailedToOpen(lake.error(), context.options.data_dir);
   }
   const metasrv::CallOptions change = context.Change(command.operation);
-  const Status created = (*lake)->service().CreateNamespace(
+  const Result<metasrv::NamespaceResult> created = (*lake)->service().CreateNamespace(
       {.ns = command.ns, .properties = command.properties}, change);
   if (!created.has_value()) {
     if (created.error().code() == ErrorCode::kNotFound) {
@@ -45,7 +56,9 @@ Outcome Run(const NamespaceCreate& command, Context& context) {
     }
     return FailedToChange(created.error(), change.operation);
   }
-  return PrintNamespaceChange(context, "created", command.ns, change.operation);
+  return PrintNamespaceChange(
+      context,
+      {.verb = "created", .ns = command.ns, .result = *created, .operation = change.operation});
 }
 
 Outcome Run(const NamespaceList& command, Context& context) {
@@ -108,7 +121,8 @@ Outcome Run(const NamespaceDrop& command, Context& context) {
     return FailedToOpen(lake.error(), context.options.data_dir);
   }
   const metasrv::CallOptions change = context.Change(command.operation);
-  const Status dropped = (*lake)->service().DropNamespace(command.ns, change);
+  const Result<metasrv::NamespaceResult> dropped =
+      (*lake)->service().DropNamespace(command.ns, change);
   if (!dropped.has_value()) {
     if (dropped.error().code() == ErrorCode::kNotFound) {
       return NoSuchNamespace(dropped.error());
@@ -121,7 +135,9 @@ Outcome Run(const NamespaceDrop& command, Context& context) {
     }
     return FailedToChange(dropped.error(), change.operation);
   }
-  return PrintNamespaceChange(context, "dropped", command.ns, change.operation);
+  return PrintNamespaceChange(
+      context,
+      {.verb = "dropped", .ns = command.ns, .result = *dropped, .operation = change.operation});
 }
 
 }  // namespace lake::cli

@@ -354,9 +354,16 @@ Outcome Run(const TableDrop& command, Context& context) {
     }
     return FailedToChange(dropped.error(), change.operation);
   }
-  return PrintTableChange(
-      context,
-      {.verb = "dropped", .name = command.name, .result = *dropped, .operation = change.operation});
+  LAKE_TRY_VOID(PrintTableChange(context, {.verb = "dropped",
+                                           .name = command.name,
+                                           .result = *dropped,
+                                           .operation = change.operation}));
+  if (!context.options.json && !dropped->metadata_location.empty()) {
+    LAKE_TRY_VOID(context.out.Write(
+        fmt::format("its files stay: lake table register {} {} brings it back\n",
+                    command.name.ToString(), Printable(dropped->metadata_location))));
+  }
+  return {};
 }
 
 }  // namespace lake::cli

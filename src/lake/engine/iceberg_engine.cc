@@ -118,15 +118,20 @@ IcebergEngine::IcebergEngine(objstore::ObjectStore& objects, const Clock& clock,
       reader_(objects, clock),
       cache_(options.cache_bytes_max) {}
 
-Status IcebergEngine::Create(const CreatePlan& plan, Deadline deadline) {
-  LAKE_TRY(const iceberg::TableMetadata metadata,
+Result<MetadataPtr> IcebergEngine::Plan(const CreatePlan& plan) {
+  LAKE_TRY(iceberg::TableMetadata metadata,
            iceberg::NewTableMetadata({.table_uuid = plan.incarnation,
                                       .location = plan.location,
                                       .schema = plan.schema,
                                       .properties = plan.properties,
                                       .format_version = kFormatVersion,
                                       .now = plan.now}));
-  return PutMetadata(plan.planned_location, metadata, deadline);
+  return std::make_shared<const iceberg::TableMetadata>(std::move(metadata));
+}
+
+Status IcebergEngine::Create(const CreatePlan& plan, Deadline deadline) {
+  LAKE_TRY(const MetadataPtr metadata, Plan(plan));
+  return PutMetadata(plan.planned_location, *metadata, deadline);
 }
 
 Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,

@@ -36,6 +36,7 @@ class IcebergEngine final : public TableEngine {
   IcebergEngine(objstore::ObjectStore& objects, const Clock& clock, Random& random,
                 Options options);
 
+  Result<MetadataPtr> Plan(const CreatePlan& plan) override;
   Status Create(const CreatePlan& plan, Deadline deadline) override;
   Status CheckAppend(const iceberg::TableMetadata& metadata,
                      const std::vector<iceberg::DataFile>& files, Deadline deadline) override;

@@ -23,9 +23,9 @@ using MetadataPtr = std::shared_ptr<const iceberg::TableMetadata>;
 // A new table's first version.
 struct CreatePlan {
   Uuid incarnation;
-  std::string location;  // Where the table's files go, without a trailing slash.
-  std::string planned_location;
-  iceberg::Schema schema;  // Its field ids are assigned afresh.
+  std::string location;          // Where the table's files go, without a trailing slash.
+  std::string planned_location;  // Plan does not look at it.
+  iceberg::Schema schema;        // Its field ids are assigned afresh.
   std::map<std::string, std::string> properties;
   WallTime now;
 };
@@ -58,6 +58,9 @@ enum class PlannedState {
 class TableEngine {
  public:
   virtual ~TableEngine() = default;
+
+  // Returns the metadata that Create would write, without writing anything. kInvalidArgument: the schema is wrong.
+  virtual Result<MetadataPtr> Plan(const CreatePlan& plan) = 0;
 
   // Writes the first metadata file. kAlreadyExists: the planned location is taken. kInvalidArgument: the schema is wrong.
   virtual Status Create(const CreatePlan& plan, Deadline deadline) = 0;

@@ -69,13 +69,16 @@ class Metasrv final : public MetaService {
   // table, and is tried again with the table's next change. kNotLeader: there is no authority. kUnavailable: the store failed.
   Status Recover(Deadline deadline);
 
-  Status CreateNamespace(const CreateNamespaceRequest& request,
-                         const CallOptions& options) override;
-  Status DropNamespace(const catalog::Namespace& ns, const CallOptions& options) override;
+  Result<NamespaceResult> CreateNamespace(const CreateNamespaceRequest& request,
+                                          const CallOptions& options) override;
+  Result<NamespaceResult> DropNamespace(const catalog::Namespace& ns,
+                                        const CallOptions& options) override;
   Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                  Deadline deadline) override;
   Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
                                                          Deadline deadline) override;
+  Result<LoadedTable> PlanTable(const CreateTableRequest& request,
+                                const CallOptions& options) override;
   Result<TableResult> CreateTable(const CreateTableRequest& request,
                                   const CallOptions& options) override;
   Result<TableResult> RegisterTable(const RegisterTableRequest& request,
@@ -108,7 +111,9 @@ class Metasrv final : public MetaService {
                                        bool& again);
   Result<bool> IsEmpty(const catalog::Namespace& ns);
 
-  // tables.cc. Each runs in the table's turn.
+  // tables.cc. Those that end in InTurn run in the table's turn.
+  Result<Change> BeginCreate(const CreateTableRequest& request, const CallOptions& options);
+  engine::CreatePlan PlanCreate(const CreateTableRequest& request, const Change& change) const;
   Result<TableResult> CreateInTurn(const CreateTableRequest& request, const Change& change);
   Result<TableResult> RegisterInTurn(const RegisterTableRequest& request, const Change& change);
   Result<TableResult> DropInTurn(const catalog::TableName& name, const Uuid& incarnation,

@@ -140,6 +140,53 @@ TEST_F(MetasrvTest, ATableIsCreatedUnderItsIncarnation) {
               IsError(ErrorCode::kNotFound));
 }
 
+TEST_F(MetasrvTest, APlannedTableIsTheOneThatIsCreated) {
+  Lead();
+  ASSERT_THAT(service().CreateNamespace({.ns = kNs}, Call()), IsOk());
+  const CreateTableRequest request{
+      .name = kT, .schema = TestSchema(), .properties = {{"owner", "me"}}};
+  const CallOptions call = Call();
+  const Result<LoadedTable> planned = service().PlanTable(request, call);
+  ASSERT_THAT(planned, IsOk());
+  EXPECT_THAT(service().ListTables(kNs, Soon()).value(), IsEmpty());
+  EXPECT_THAT(service().GetStatus(Soon())->pending, IsEmpty());
+  // Another operation, or another request, is another table.
+  EXPECT_NE(service().PlanTable(request, Call())->registration.incarnation,
+            planned->registration.incarnation);
+  ASSERT_THAT(service().CreateTable(request, call), IsOk());
+  const LoadedTable table = Load(kT);
+  EXPECT_EQ(table.registration.incarnation, planned->registration.incarnation);
+  EXPECT_EQ(table.registration.location, planned->registration.location);
+  EXPECT_EQ(table.metadata->location, planned->metadata->location);
+  EXPECT_EQ(table.metadata->current_schema(), planned->metadata->current_schema());
+  EXPECT_EQ(table.metadata->properties, planned->metadata->properties);
+  EXPECT_THAT(service().PlanTable(request, Call()), IsError(ErrorCode::kAlreadyExists));
+  EXPECT_THAT(
+      service().PlanTable({.name = {.ns = {{"no"}}, .name = "t"}, .schema = TestSchema()}, Call()),
+      IsError(ErrorCode::kNotFound));
+}
+
+TEST_F(MetasrvTest, ADropNamesTheMetadataThatBringsTheTableBack) {
+  Lead();
+  MakeTable(kT);
+  const std::string metadata = Load(kT).registration.metadata_location;
+  const CallOptions call = Call();
+  EXPECT_EQ(service().DropTable({.name = kT}, call)->metadata_location, metadata);
+  EXPECT_EQ(service().DropTable({.name = kT}, call)->metadata_location, metadata);
+  EXPECT_THAT(service().RegisterTable({.name = kT, .metadata_location = metadata}, Call()), IsOk());
+}
+
+TEST_F(MetasrvTest, ANamespaceChangeSaysThatItWasDoneBefore) {
+  Lead();
+  const CallOptions create = Call();
+  EXPECT_FALSE(service().CreateNamespace({.ns = kNs}, create)->replayed);
+  EXPECT_TRUE(service().CreateNamespace({.ns = kNs}, create)->replayed);
+  const CallOptions drop = Call();
+  EXPECT_FALSE(service().DropNamespace(kNs, drop)->replayed);
+  EXPECT_TRUE(service().DropNamespace(kNs, drop)->replayed);
+  EXPECT_EQ(service().DropNamespace(kNs, drop)->epoch, 1U);
+}
+
 TEST_F(MetasrvTest, AnAppendMakesOneVersionThatNamesItsOperationAndEpoch) {
   Lead();
   MakeTable(kT);

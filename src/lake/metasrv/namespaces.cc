@@ -19,6 +19,11 @@ using metastore::Rejected;
 // How often a publication starts again because what it had read changed.
 constexpr int kRounds = 10;
 
+Result<NamespaceResult> OfNamespace(const Result<TableResult>& result) {
+  LAKE_TRY_VOID(result);
+  return NamespaceResult{.epoch = result->epoch, .replayed = result->replayed};
+}
+
 std::unexpected<Error> KeepsChanging(const catalog::Namespace& ns) {
   return Unavailable(
       fmt::format("namespace {}: names keep changing around it; retry", ns.ToString()));
@@ -26,7 +31,8 @@ std::unexpected<Error> KeepsChanging(const catalog::Namespace& ns) {
 
 }  // namespace
 
-Status Metasrv::CreateNamespace(const CreateNamespaceRequest& request, const CallOptions& options) {
+Result<NamespaceResult> Metasrv::CreateNamespace(const CreateNamespaceRequest& request,
+                                                 const CallOptions& options) {
   LAKE_TRY_VOID(catalog::Validate(request.ns));
   LAKE_TRY(const Change change, Begin({.kind = catalog::OperationKind::kCreateNamespace,
                                        .names = {request.ns.ToString()},
@@ -36,8 +42,7 @@ Status Metasrv::CreateNamespace(const CreateNamespaceRequest& request, const Cal
     bool again = false;
     const Result<TableResult> result = TryCreateNamespace(request, change, again);
     if (!again) {
-      LAKE_TRY_VOID(result);
-      return {};
+      return OfNamespace(result);
     }
   }
   return KeepsChanging(request.ns);
@@ -80,7 +85,8 @@ Result<TableResult> Metasrv::TryCreateNamespace(const CreateNamespaceRequest& re
   return TableResult{.epoch = change.epoch.value()};
 }
 
-Status Metasrv::DropNamespace(const catalog::Namespace& ns, const CallOptions& options) {
+Result<NamespaceResult> Metasrv::DropNamespace(const catalog::Namespace& ns,
+                                               const CallOptions& options) {
   LAKE_TRY_VOID(catalog::Validate(ns));
   LAKE_TRY(
       const Change change,
@@ -89,8 +95,7 @@ Status Metasrv::DropNamespace(const catalog::Namespace& ns, const CallOptions& o
     bool again = false;
     const Result<TableResult> result = TryDropNamespace(ns, change, again);
     if (!again) {
-      LAKE_TRY_VOID(result);
-      return {};
+      return OfNamespace(result);
     }
   }
   return KeepsChanging(ns);

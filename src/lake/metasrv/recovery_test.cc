@@ -127,11 +127,14 @@ class World {
       last_result_ = *std::move(result);
       return {};
     };
+    const auto only_status = [](const Result<NamespaceResult>& result) -> Status {
+      return result.has_value() ? Status() : Status(std::unexpected(result.error()));
+    };
     switch (intent_) {
       case Intent::kCreateNamespace:
-        return service.CreateNamespace({.ns = kNewNs}, call);
+        return only_status(service.CreateNamespace({.ns = kNewNs}, call));
       case Intent::kDropNamespace:
-        return service.DropNamespace(kEmptyNs, call);
+        return only_status(service.DropNamespace(kEmptyNs, call));
       case Intent::kCreateTable:
         return keep(service.CreateTable({.name = kNewTable, .schema = TestSchema()}, call));
       case Intent::kAppend:

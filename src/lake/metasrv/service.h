@@ -71,10 +71,17 @@ struct LoadedTable {
   engine::MetadataPtr metadata;
 };
 
+// How a change of a namespace ended.
+struct NamespaceResult {
+  std::uint64_t epoch = 0;  // Under which it was published.
+  bool replayed = false;    // Answered from the record of an earlier call with the same id.
+};
+
 // How a change of a table ended.
 struct TableResult {
   Uuid incarnation;
-  std::string metadata_location;  // Empty when no version was made.
+  // Of the version that was made, of the last one for a drop; empty when no version was made.
+  std::string metadata_location;
   std::int64_t snapshot_id = -1;  // -1 when no snapshot was added.
   std::uint64_t epoch = 0;        // Under which it was published.
   bool replayed = false;          // Answered from the record of an earlier call with the same id.
@@ -125,10 +132,11 @@ class MetaService {
   virtual ~MetaService() = default;
 
   // Makes a namespace. kNotFound: there is no parent.
-  virtual Status CreateNamespace(const CreateNamespaceRequest& request,
-                                 const CallOptions& options) = 0;
+  virtual Result<NamespaceResult> CreateNamespace(const CreateNamespaceRequest& request,
+                                                  const CallOptions& options) = 0;
   // kConflict: it still holds namespaces, tables or views.
-  virtual Status DropNamespace(const catalog::Namespace& ns, const CallOptions& options) = 0;
+  virtual Result<NamespaceResult> DropNamespace(const catalog::Namespace& ns,
+                                                const CallOptions& options) = 0;
   // Returns the namespace's record.
   virtual Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                          Deadline deadline) = 0;
@@ -136,6 +144,11 @@ class MetaService {
   virtual Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
                                                                  Deadline deadline) = 0;
 
+  // Returns the table that CreateTable would make for the same request and operation, without making it: its incarnation, its
+  // location and the schema with its field ids, so that data files can be staged before there is a table. Changes nothing.
+  // Errors as for CreateTable.
+  virtual Result<LoadedTable> PlanTable(const CreateTableRequest& request,
+                                        const CallOptions& options) = 0;
   // Makes a table. kNotFound: there is no such namespace.
   virtual Result<TableResult> CreateTable(const CreateTableRequest& request,
                                           const CallOptions& options) = 0;

@@ -52,14 +52,44 @@ bool IsWithin(std::string_view inner, std::string_view outer) {
 
 }  // namespace
 
+Result<Change> Metasrv::BeginCreate(const CreateTableRequest& request, const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.name));
+  return Begin({.kind = OperationKind::kCreateTable,
+                .names = {request.name.ToString()},
+                .options = request.properties,
+                .content = {Sha256Hex(iceberg::WriteSchema(request.schema))}},
+               options);
+}
+
+engine::CreatePlan Metasrv::PlanCreate(const CreateTableRequest& request,
+                                       const Change& change) const {
+  // The same for every attempt of one operation, and for nothing else: what was staged for the plan belongs to the table.
+  const Uuid incarnation =
+      Uuid::Hashed8(fmt::format("lake table {} {}", change.id.ToString(), change.digest));
+  std::string location = fmt::format("{}/{}", options_.warehouse, incarnation.ToString());
+  std::string planned_location = versions_.PlanLocation(location, 1, change.epoch);
+  return {.incarnation = incarnation,
+          .location = std::move(location),
+          .planned_location = std::move(planned_location),
+          .schema = request.schema,
+          .properties = request.properties,
+          .now = deps_.clock.WallNow()};
+}
+
+Result<LoadedTable> Metasrv::PlanTable(const CreateTableRequest& request,
+                                       const CallOptions& options) {
+  LAKE_TRY(const Change change, BeginCreate(request, options));
+  LAKE_TRY_VOID(CheckNameIsFree(request.name));
+  const engine::CreatePlan plan = PlanCreate(request, change);
+  LAKE_TRY(engine::MetadataPtr metadata, deps_.engine.Plan(plan));
+  return LoadedTable{.name = request.name,
+                     .registration = {.incarnation = plan.incarnation, .location = plan.location},
+                     .metadata = std::move(metadata)};
+}
+
 Result<TableResult> Metasrv::CreateTable(const CreateTableRequest& request,
                                          const CallOptions& options) {
-  LAKE_TRY_VOID(catalog::Validate(request.name));
-  RequestStatement statement{.kind = OperationKind::kCreateTable,
-                             .names = {request.name.ToString()},
-                             .options = request.properties,
-                             .content = {Sha256Hex(iceberg::WriteSchema(request.schema))}};
-  LAKE_TRY(Change change, Begin(std::move(statement), options));
+  LAKE_TRY(Change change, BeginCreate(request, options));
   return RunInTurn(
       NameTurn(request.name), options.deadline,
       [this, request, change = std::move(change)] { return CreateInTurn(request, change); });
@@ -74,22 +104,13 @@ Result<TableResult> Metasrv::CreateInTurn(const CreateTableRequest& request, con
     if (const Status free = CheckNameIsFree(request.name); !free.has_value()) {
       return operations_.Fail(change, free.error(), request.name);
     }
-    const Uuid incarnation = Uuid::Random4(deps_.random);
-    const std::string location = fmt::format("{}/{}", options_.warehouse, incarnation.ToString());
-    const catalog::PendingTable table{
-        .name = request.name,
-        .incarnation = incarnation,
-        .location = location,
-        .planned_location = versions_.PlanLocation(location, 1, change.epoch)};
-    const Result<TableResult> made = versions_.Make({change}, table, [&](Deadline deadline) {
-      return deps_.engine.Create({.incarnation = incarnation,
-                                  .location = location,
-                                  .planned_location = table.planned_location,
-                                  .schema = request.schema,
-                                  .properties = request.properties,
-                                  .now = deps_.clock.WallNow()},
-                                 deadline);
-    });
+    const engine::CreatePlan plan = PlanCreate(request, change);
+    const catalog::PendingTable table{.name = request.name,
+                                      .incarnation = plan.incarnation,
+                                      .location = plan.location,
+                                      .planned_location = plan.planned_location};
+    const Result<TableResult> made = versions_.Make(
+        {change}, table, [&](Deadline deadline) { return deps_.engine.Create(plan, deadline); });
     if (made.has_value()) {
       return made;
     }
@@ -269,6 +290,8 @@ Result<TableResult> Metasrv::DropInTurn(const catalog::TableName& name, const Uu
     if (!registration.has_value() || registration->record.incarnation != incarnation) {
       return operations_.Fail(change, NoSuchTable(name), name);
     }
+    catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
+    outcome.record.result.metadata_location = registration->record.metadata_location;
     LAKE_TRY(const metastore::Transaction transaction,
              catalog::DropTable({.name = name,
                                  .registration_bytes = registration->bytes,
@@ -277,11 +300,13 @@ Result<TableResult> Metasrv::DropInTurn(const catalog::TableName& name, const Uu
                                                .registration = registration->bytes,
                                                .dropped = deps_.clock.WallNow()},
                                  .directory = Uuid::Random4(deps_.random),
-                                 .outcome = operations_.Succeeded(change, {incarnation})}));
+                                 .outcome = std::move(outcome)}));
     LAKE_TRY(const CommitResult result,
              operations_.CommitOutcome(transaction, change.epoch, change.id));
     if (!std::holds_alternative<Rejected>(result)) {
-      return TableResult{.incarnation = incarnation, .epoch = change.epoch.value()};
+      return TableResult{.incarnation = incarnation,
+                         .metadata_location = registration->record.metadata_location,
+                         .epoch = change.epoch.value()};
     }
   }
   return Unavailable(fmt::format("table {}: it keeps changing; retry", name.ToString()));
