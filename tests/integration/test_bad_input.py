@@ -211,6 +211,19 @@ def test_a_directory_of_a_newer_format_is_refused(lake):
         assert "newer" in message and str(lake.data_dir) in message
 
 
+def test_a_copied_directory_is_read_and_never_written(orders):
+    orders.must("append", "s.orders", "orders.csv")
+    copy = orders.folder / "copy"
+    shutil.copytree(orders.data_dir, copy)
+    before = sorted(orders.data_dir.rglob("*.parquet"))
+    for arguments in (["append", "s.orders", "orders.csv"], ["namespace", "create", "t"], ["table", "drop", "s.orders"]):
+        message = orders.must_fail(CONFLICT, "--data-dir", str(copy), *arguments)
+        assert str(copy) in message and str(orders.data_dir) in message
+    assert sorted(orders.data_dir.rglob("*.parquet")) == before
+    assert "s.orders" in orders.must("--data-dir", str(copy), "table", "list")
+    assert orders.count("s.orders") == 3
+
+
 def test_a_directory_that_cannot_be_written_is_refused(lake):
     # Root may write anything, so the command runs as somebody else then.
     other = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}

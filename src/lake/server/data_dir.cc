@@ -24,6 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kFormatWord = "lake ";
+constexpr std::string_view kHomeWord = "home ";
 
 std::unexpected<Error> SystemError(std::string_view what, const std::string& path, int number) {
   const std::string reason = std::error_code(number, std::generic_category()).message();
@@ -109,7 +110,8 @@ Status MakeDirectories(const fs::path& path) {
 // The file is complete before it has its name, and the name never replaces another's.
 Status PutFormat(const DataDir& dir) {
   const std::string temporary = fmt::format("{}.{}", dir.format_path(), getpid());
-  LAKE_TRY_VOID(WriteSynced(temporary, fmt::format("{}{}\n", kFormatWord, kDataDirFormat)));
+  LAKE_TRY_VOID(WriteSynced(
+      temporary, fmt::format("{}{}\n{}{}\n", kFormatWord, kDataDirFormat, kHomeWord, dir.root)));
   const int linked = link(temporary.c_str(), dir.format_path().c_str());
   const int number = errno;
   unlink(temporary.c_str());
@@ -117,6 +119,52 @@ Status PutFormat(const DataDir& dir) {
     return SystemError("create", dir.format_path(), number);
   }
   return SyncDirectory(dir.root);
+}
+
+// What a FORMAT file says.
+struct Format {
+  int number = 0;
+  std::string home;  // The path under which the directory was made: tables name their files by it.
+};
+
+// Returns nothing for a text that is no FORMAT file. One of a newer format may say more, or other things, after its number.
+std::optional<Format> ParseFormat(std::string_view text) {
+  if (!text.starts_with(kFormatWord) || !text.ends_with('\n')) {
+    return std::nullopt;
+  }
+  text.remove_prefix(kFormatWord.size());
+  Format format;
+  const auto [end, failure] =
+      std::from_chars(text.data(), text.data() + text.size(), format.number);
+  if (failure != std::errc() || format.number < 1 || *end != '\n') {
+    return std::nullopt;
+  }
+  if (format.number > kDataDirFormat) {
+    return format;
+  }
+  text.remove_prefix(static_cast<std::size_t>(end + 1 - text.data()));
+  if (!text.starts_with(kHomeWord)) {
+    return std::nullopt;
+  }
+  text.remove_prefix(kHomeWord.size());
+  text.remove_suffix(1);
+  format.home = text;
+  return format;
+}
+
+// Checks that the directory is where it was made, by whatever path. Elsewhere, its tables' files are not its own.
+Status CheckIsAtHome(const DataDir& dir) {
+  const std::optional<std::string> text = ReadSmall(dir.format_path());
+  const std::optional<Format> format = text.has_value() ? ParseFormat(*text) : std::nullopt;
+  std::error_code failure;
+  if (format.has_value() &&
+      (format->home == dir.root || fs::equivalent(format->home, dir.root, failure))) {
+    return {};
+  }
+  return Conflict(fmt::format(
+      "data directory {}: it was made as {}, and its tables' files are there; it is a copy, or was "
+      "moved, and can only be read: put it back, or link to it from there",
+      dir.root, format.has_value() ? format->home : "another"));
 }
 
 // Whether a directory holds nothing but what another process that makes it has put there so far.
@@ -174,20 +222,15 @@ Status CheckDataDir(const DataDir& dir) {
         "{} is not a lake data directory: it has no FORMAT file; choose another with --data-dir",
         dir.root));
   }
-  int format = 0;
-  const std::string_view view = *text;
-  const auto [end, failure] = std::from_chars(
-      view.data() + std::min(kFormatWord.size(), view.size()), view.data() + view.size(), format);
-  if (!view.starts_with(kFormatWord) || failure != std::errc() || format < 1 ||
-      std::string_view(end, static_cast<std::size_t>(view.data() + view.size() - end))
-              .find_first_not_of(" \n") != std::string_view::npos) {
+  const std::optional<Format> format = ParseFormat(*text);
+  if (!format.has_value()) {
     return InvalidArgument(
         fmt::format("{} is not a lake data directory: its FORMAT file is not ours", dir.root));
   }
-  if (format > kDataDirFormat) {
+  if (format->number > kDataDirFormat) {
     return Unimplemented(fmt::format(
         "{} has data directory format {}; this version of lake knows {}: use a newer lake",
-        dir.root, format, kDataDirFormat));
+        dir.root, format->number, kDataDirFormat));
   }
   return {};
 }
@@ -195,7 +238,7 @@ Status CheckDataDir(const DataDir& dir) {
 Status EnsureDataDir(const DataDir& dir) {
   const Status checked = CheckDataDir(dir);
   if (checked.has_value()) {
-    return {};
+    return CheckIsAtHome(dir);
   }
   if (checked.error().code() == ErrorCode::kNotFound) {
     LAKE_TRY_VOID(MakeDirectories(dir.root));
@@ -208,7 +251,8 @@ Status EnsureDataDir(const DataDir& dir) {
     return checked;
   }
   LAKE_TRY_VOID(PutFormat(dir));
-  return CheckDataDir(dir);
+  LAKE_TRY_VOID(CheckDataDir(dir));
+  return CheckIsAtHome(dir);
 }
 
 Status WriteOwner(const DataDir& dir, std::string_view purpose) {

@@ -36,7 +36,8 @@ Status CheckDataDir(const DataDir& dir);
 
 // Makes the directory if nothing, or an empty directory, is there. When it returns, the directory has
 // a known form, and a power cut cannot undo that. Several processes may do so at once. Errors as for
-// CheckDataDir, and kPermissionDenied or kUnavailable when it cannot be made.
+// CheckDataDir; kPermissionDenied or kUnavailable when it cannot be made; kConflict when it is a copy,
+// or was moved: its tables' files are where it was made, and are not its own to change.
 Status EnsureDataDir(const DataDir& dir);
 
 // Writes who holds the directory, for others to read: the caller holds the metastore's lock. It is

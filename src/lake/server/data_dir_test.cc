@@ -57,11 +57,28 @@ TEST_F(DataDirTest, ANewerFormatIsRefusedAndADamagedOneIsNotOurs) {
   ASSERT_THAT(EnsureDataDir(dir), IsOk());
   Write(dir.format_path(), "lake 2\n");
   EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kUnimplemented));
-  for (const std::string text : {"", "lake", "lake x\n", "lake 0\n", "lake 1x\n", "pond 1\n",
-                                 "lake 99999999999999999999\n"}) {
+  for (const std::string text :
+       {"", "lake", "lake x\n", "lake 0\n", "lake 1x\n", "lake 1\n", "pond 1\n",
+        "lake 99999999999999999999\n", "lake 1\nhome", "lake 1\nhome /x"}) {
     Write(dir.format_path(), text);
     EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kInvalidArgument)) << text;
   }
+}
+
+TEST_F(DataDirTest, ACopyOrAMovedDirectoryIsReadAndNotWritten) {
+  const DataDir dir = At("lake");
+  ASSERT_THAT(EnsureDataDir(dir), IsOk());
+  std::filesystem::create_directory_symlink(dir.root, dir_.path() + "/link");
+  EXPECT_THAT(EnsureDataDir(At("link")), IsOk());
+  const DataDir copy = At("copy");
+  std::filesystem::copy(dir.root, copy.root, std::filesystem::copy_options::recursive);
+  EXPECT_THAT(CheckDataDir(copy), IsOk());
+  EXPECT_THAT(EnsureDataDir(copy), IsError(ErrorCode::kConflict, HasSubstr(dir.root)));
+  std::filesystem::remove_all(dir.root);
+  EXPECT_THAT(EnsureDataDir(copy), IsError(ErrorCode::kConflict, HasSubstr(dir.root)));
+  // A restored one is where it was.
+  std::filesystem::rename(copy.root, dir.root);
+  EXPECT_THAT(EnsureDataDir(dir), IsOk());
 }
 
 TEST_F(DataDirTest, TheOwnerIsDescribedByProcessAndPurpose) {

@@ -32,7 +32,7 @@ struct EmbeddedOptions {
 
 // Lake in one process: the RocksDB metastore, the local warehouse, the lease and Metasrv over one data directory.
 //
-//   <data-dir>/FORMAT       "lake 1": the form of everything below
+//   <data-dir>/FORMAT       "lake 1", the form of everything below, and where it was made
 //   <data-dir>/metastore/   RocksDB
 //   <data-dir>/warehouse/   table files
 //   <data-dir>/owner        who holds the directory now, as JSON
@@ -46,6 +46,7 @@ class Embedded {
   //   kDeadlineExceeded  another process held it as long as `lock_wait`; the message says which.
   //   kUnavailable       the disk fails or is full.
   //   kCorruption        the metastore is damaged; the message names file and offset.
+  //   kConflict          it is a copy, or was moved (kWrite).
   static Result<std::unique_ptr<Embedded>> Open(const EmbeddedOptions& options, Clock& clock,
                                                 Random& random);
 
