@@ -40,3 +40,16 @@ def test_a_killed_holder_holds_nothing(orders, holder):
     holder.communicate()
     orders.must("append", "s.orders", "orders.csv", "--wait", "0")
     assert orders.count("s.orders") == 3
+
+
+@pytest.mark.parametrize("ended_by", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_append_names_its_operation(orders, holder, ended_by):
+    holder.send_signal(ended_by)
+    holder.send_signal(signal.SIGCONT)
+    _, errors = holder.communicate(timeout=100)
+    assert holder.returncode == -ended_by
+    operation = errors.split("--operation-id ")[1].split(":")[0]
+    for replayed in (False, True):
+        answer = orders.must_json("append", "s.orders", "orders.csv", "--operation-id", operation, "--json")
+        assert answer["replayed"] is replayed
+    assert orders.count("s.orders") == 3

@@ -12,6 +12,7 @@
 #include "lake/cli/advice.h"
 #include "lake/cli/commands.h"
 #include "lake/cli/inputs.h"
+#include "lake/cli/interrupt.h"
 #include "lake/cli/print_internal.h"
 #include "lake/cli/progress.h"
 
@@ -223,6 +224,11 @@ Outcome Run(const Append& command, Context& context) {
     return FailedToOpen(lake.error(), context.options.data_dir);
   }
   const metasrv::CallOptions change = context.Change(command.operation);
+  const LastWords words(
+      fmt::format("\nlake: interrupted, and the append may be done\nnext: repeat the command with "
+                  "--operation-id {}: it learns what happened "
+                  "and never does it twice\n",
+                  change.operation.ToString()));
   const Result<std::optional<metasrv::TableResult>> earlier =
       (*lake)->service().FindAppend(request, change);
   if (!earlier.has_value()) {

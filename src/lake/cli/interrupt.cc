@@ -7,6 +7,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <utility>
 
@@ -112,6 +113,44 @@ void InterruptGuard::Watch() {
       return;
     }
   }
+}
+
+namespace {
+
+// What the handler writes. Set while a LastWords lives.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can be given nothing.
+std::atomic<const std::string*> last_words = nullptr;
+
+void OnEnd(int signal) {
+  // Several signals, or several threads: one of them speaks.
+  if (const std::string* text = last_words.exchange(nullptr); text != nullptr) {
+    static_cast<void>(!write(STDERR_FILENO, text->data(), text->size()));
+  }
+  // SA_RESETHAND has given the signal its default meaning back.
+  raise(signal);
+}
+
+}  // namespace
+
+LastWords::LastWords(std::string text) : text_(std::move(text)) {
+  LAKE_CHECK(last_words.exchange(&text_) == nullptr, "one lives at a time");
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction action{};
+    action.sa_handler = OnEnd;
+    action.sa_flags = static_cast<int>(SA_RESETHAND);
+    sigemptyset(&action.sa_mask);
+    sigaction(kSignals[i], nullptr, &previous_[i]);
+    if (previous_[i].sa_handler != SIG_IGN) {
+      sigaction(kSignals[i], &action, nullptr);
+    }
+  }
+}
+
+LastWords::~LastWords() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &previous_[i], nullptr);
+  }
+  last_words.store(nullptr);
 }
 
 }  // namespace lake::cli

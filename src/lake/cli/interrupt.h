@@ -1,7 +1,11 @@
 #pragma once
 
+#include <signal.h>
+
+#include <array>
 #include <functional>
 #include <memory>
+#include <string>
 
 #include "lake/base/thread.h"
 
@@ -28,6 +32,24 @@ class InterruptGuard {
   std::unique_ptr<Handler> handler_;
   int stop_;  // Readable when the watch is over.
   std::unique_ptr<Thread> thread_;
+};
+
+// While it lives, a process that is told to end (SIGINT, SIGTERM, SIGHUP) first writes a text to standard error. It ends by the
+// signal all the same; one that it was started to ignore, it still ignores. At most one lives at a time in a process.
+// Single-threaded.
+class LastWords {
+ public:
+  explicit LastWords(std::string text);
+  // Gives the signals their earlier meanings back.
+  ~LastWords();
+  LastWords(const LastWords&) = delete;
+  LastWords& operator=(const LastWords&) = delete;
+
+ private:
+  static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
+
+  std::string text_;
+  std::array<struct sigaction, kSignals.size()> previous_{};
 };
 
 }  // namespace lake::cli

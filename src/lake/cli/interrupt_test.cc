@@ -41,6 +41,36 @@ TEST(InterruptGuard, TurnsEachInterruptIntoACall) {
   calls.WaitFor(2);
 }
 
+TEST(LastWords, AreWrittenBeforeTheSignalEndsTheProcess) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    EXPECT_EXIT(
+        {
+          const LastWords words("the last words\n");
+          raise(signal);
+        },
+        ::testing::KilledBySignal(signal), "the last words");
+  }
+}
+
+TEST(LastWords, AreNotWrittenWhenTheSignalIsIgnoredOrTheyAreOver) {
+  EXPECT_EXIT(
+      {
+        signal(SIGHUP, SIG_IGN);
+        const LastWords words("the last words\n");
+        raise(SIGHUP);
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(0), "^$");
+  EXPECT_EXIT(
+      {
+        {
+          const LastWords words("the last words\n");
+        }
+        raise(SIGTERM);
+      },
+      ::testing::KilledBySignal(SIGTERM), "^$");
+}
+
 TEST(InterruptGuard, GivesTheSignalBack) {
   struct sigaction before{};
   struct sigaction after{};
