@@ -12,6 +12,8 @@ std::unexpected<Failure> FailedToOpen(Error error, const std::string& data_dir) 
     next = fmt::format(
         "lake --data-dir {} namespace create NAME makes it, or name another with --data-dir",
         data_dir);
+  } else if (error.code() == ErrorCode::kPermissionDenied) {
+    next = "its owner can give you the right to write in it, which reading needs too";
   } else if (error.code() == ErrorCode::kUnimplemented) {
     next = "use the version of lake that wrote it, or a newer one";
   } else if (error.code() == ErrorCode::kInvalidArgument) {

@@ -18,6 +18,7 @@
 #include <duckdb/common/multi_file/multi_file_reader.hpp>
 #include <duckdb/common/multi_file/multi_file_states.hpp>
 #include <duckdb/common/string_util.hpp>
+#include <duckdb/common/type_visitor.hpp>
 #include <duckdb/common/types/blob.hpp>
 #include <duckdb/common/types/uuid.hpp>
 #include <duckdb/common/virtual_file_system.hpp>

@@ -1,7 +1,10 @@
 #include "lake/sql/session.h"
 
 #include <atomic>
+#include <cstddef>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -48,6 +51,26 @@ Result<Statements> ParseRaw(duckdb::ClientContext& context, const std::string& s
     error.AddErrorLocation(sql);
     return std::unexpected(ToError(error));
   }
+}
+
+// Whether the writer of Parquet files would make a floating-point number of it.
+bool IsTooWideForParquet(const duckdb::LogicalType& type) {
+  return type.id() == duckdb::LogicalTypeId::HUGEINT ||
+         type.id() == duckdb::LogicalTypeId::UHUGEINT;
+}
+
+// Checks that the rows of a query keep every digit in a Parquet file.
+Status CheckFitsParquet(const std::vector<std::string>& names,
+                        const std::vector<duckdb::LogicalType>& types) {
+  for (std::size_t i = 0; i < types.size(); ++i) {
+    if (duckdb::TypeVisitor::Contains(types[i], IsTooWideForParquet)) {
+      return Unimplemented(
+          fmt::format("column {0} is {1}, as sums of integers are, for which Parquet has no type: "
+                      "cast it, e.g. {0}::decimal(38,0)",
+                      names[i], types[i].ToString()));
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -156,6 +179,11 @@ Result<std::uint64_t> SqlSession::CopyQueryTo(std::string_view sql, const std::s
     if (statements.size() != 1 || statements[0]->type != duckdb::StatementType::SELECT_STATEMENT) {
       return InvalidArgument("only the rows of a single query can be written to a file");
     }
+    const auto prepared = impl_->connection->Prepare(statements[0]->Copy());
+    if (prepared->HasError()) {
+      return std::unexpected(ToError(prepared->GetErrorObject()));
+    }
+    LAKE_TRY_VOID(CheckFitsParquet(prepared->GetNames(), prepared->GetTypes()));
     auto copy = duckdb::make_uniq<duckdb::CopyStatement>();
     copy->info->is_from = false;
     copy->info->file_path = path;

@@ -138,7 +138,7 @@ class SqlSession {
 
   // Runs one query and writes its rows to a Parquet file on the local disk, over one that is there;
   // on an error a part of it may be left, which the caller removes. Returns the number of rows. Errors as for Execute;
-  // kInvalidArgument also if `sql` is not a single query.
+  // kInvalidArgument also if `sql` is not a single query, kUnimplemented also for a column of 128-bit integers.
   Result<std::uint64_t> CopyQueryTo(std::string_view sql, const std::string& path);
 
   // Makes the running statement end soon, with kCancelled, and every later one at once, until

@@ -394,6 +394,21 @@ TEST_F(Session, CopiesAQueryIntoAParquetFile) {
   EXPECT_THAT(Query("COPY (SELECT 1) TO '" + path + "'"), IsError(ErrorCode::kPermissionDenied));
 }
 
+TEST_F(Session, CopiesNoIntegersOf128BitsIntoAParquetFile) {
+  const std::string path = directory_.Join("out.parquet");
+  for (const char* query :
+       {"SELECT 1 AS a, sum(id) AS wide FROM ns.t", "SELECT [1::UHUGEINT] AS wide"}) {
+    EXPECT_THAT(session_->CopyQueryTo(query, path),
+                IsError(ErrorCode::kUnimplemented,
+                        AllOf(HasSubstr("column wide"), HasSubstr("wide::decimal(38,0)"))));
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_THAT(
+      session_->CopyQueryTo("SELECT sum(9007199254740993)::decimal(38,0) AS s FROM range(3)", path),
+      IsOkAnd(1U));
+  EXPECT_THAT(Query("SELECT s FROM '" + path + "'"), IsOkAnd("27021597764222979\n"));
+}
+
 TEST_F(Session, AnInterruptEndsAResultThatIsBeingRead) {
   auto result = session_->Execute("SELECT range FROM range(1000000000000)");
   ASSERT_THAT(result, IsOk());
