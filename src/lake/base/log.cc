@@ -27,7 +27,7 @@ spdlog::logger& Logger() {
     auto logger = std::make_shared<spdlog::logger>(
         "lake", std::make_shared<spdlog::sinks::stderr_color_sink_mt>());
     logger->set_level(spdlog::level::warn);
-    logger->set_pattern("%Y-%m-%dT%H:%M:%S.%e %^%l%$ %v");
+    logger->set_pattern("lake: %^%l%$: %v");
     return logger;
   }();
   return *kLogger;

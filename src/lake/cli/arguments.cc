@@ -396,11 +396,10 @@ class Parser {
            "--data-dir", raw_.data_dir,
            fmt::format("The data directory (default: $LAKE_DATA_DIR, or {})", kDefaultDataDir))
         ->type_name("DIR");
-    app.add_option(
-           "--wait", raw_.wait_seconds,
-           fmt::format(
-               "How long to wait for another process that holds the data directory (default {})",
-               kDefaultWaitSeconds))
+    app.add_option("--wait", raw_.wait_seconds,
+                   fmt::format("How long to wait for another process that holds the data directory "
+                               "(default {}, at most {})",
+                               kDefaultWaitSeconds, kWaitSecondsMax))
         ->check(CLI::Range(std::uint32_t{0}, kWaitSecondsMax))
         ->type_name("SECONDS")
         ->option_text("SECONDS");

@@ -322,6 +322,45 @@ void NumberFields(std::vector<iceberg::NestedField>& fields, std::int32_t& last_
   }
 }
 
+bool EqualButForCase(std::string_view one, std::string_view other) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
+  return std::ranges::equal(one, other, {}, lower, lower);
+}
+
+// Checks that SQL can tell the names apart. Iceberg can, but nobody could read such a table here.
+Status CheckNames(const std::vector<iceberg::NestedField>& fields) {
+  for (auto field = fields.begin(); field != fields.end(); ++field) {
+    const auto same = std::find_if(fields.begin(), field, [&](const auto& earlier) {
+      return EqualButForCase(earlier.name, field->name);
+    });
+    if (same != field) {
+      return InvalidArgument(
+          fmt::format("there are two columns named '{}'{}", field->name,
+                      same->name == field->name ? "" : "; SQL does not tell names apart by case"));
+    }
+  }
+  return {};
+}
+
+// The same for all that is inside a type.
+Status CheckNames(const iceberg::Type& type) {
+  switch (type.kind()) {
+    case iceberg::TypeKind::kStruct:
+      LAKE_TRY_VOID(CheckNames(type.fields()));
+      for (const iceberg::NestedField& field : type.fields()) {
+        LAKE_TRY_VOID(CheckNames(field.type));
+      }
+      return {};
+    case iceberg::TypeKind::kList:
+      return CheckNames(type.element().type);
+    case iceberg::TypeKind::kMap:
+      LAKE_TRY_VOID(CheckNames(type.key().type));
+      return CheckNames(type.value().type);
+    default:
+      return {};
+  }
+}
+
 std::string NameText(std::string_view name) {
   const bool plain = !name.empty() && std::ranges::none_of(name, IsWordEnd);
   if (plain) {
@@ -340,13 +379,10 @@ Result<iceberg::Schema> ParseColumns(const std::vector<std::string>& columns) {
   iceberg::Schema::Parts parts;
   for (const std::string& column : columns) {
     LAKE_TRY(iceberg::NestedField field, ColumnParser(column).Parse());
-    const auto same = std::ranges::find(parts.fields, field.name, &iceberg::NestedField::name);
-    if (same != parts.fields.end()) {
-      return InvalidArgument(
-          fmt::format("column '{}': there are two columns named '{}'", column, field.name));
-    }
+    LAKE_TRY_VOID(WithContext(CheckNames(field.type), fmt::format("column '{}'", column)));
     parts.fields.push_back(std::move(field));
   }
+  LAKE_TRY_VOID(CheckNames(parts.fields));
   std::int32_t last_id = 0;
   NumberFields(parts.fields, last_id);
   return iceberg::Schema::Make(std::move(parts));

@@ -178,5 +178,17 @@ TEST(TypeText, IsWhatParseColumnsReads) {
       "struct<id long required, tags list<string>>");
 }
 
+TEST(ParseColumns, RefusesNamesThatSqlCannotTellApart) {
+  using lake::testing::IsError;
+  using ::testing::HasSubstr;
+  EXPECT_THAT(ParseColumns({"a int", "a long"}),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("two columns named 'a'")));
+  EXPECT_THAT(ParseColumns({"a int", "A long"}),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("by case")));
+  EXPECT_THAT(ParseColumns({"l list<map<string, struct<a int, A int>>>"}),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("by case")));
+  EXPECT_TRUE(ParseColumns({"a int", "b struct<a int>"}).has_value());
+}
+
 }  // namespace
 }  // namespace lake::cli

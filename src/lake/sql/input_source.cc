@@ -707,6 +707,14 @@ Result<Shape> LookAtJson(duckdb::Connection& connection, const std::string& path
     if (other) {
       return InvalidArgument(path + ": holds values that are not json objects");
     }
+    LAKE_TRY(const bool named,
+             HasRows(connection, path,
+                     fmt::format("(FROM read_json_objects({}, format = 'auto') WHERE "
+                                 "json_exists(json, '$.json'))",
+                                 PathLiteral(path))));
+    if (!named) {
+      return InvalidArgument(path + ": holds json objects without any names");
+    }
   }
   return Shape{.columns = std::move(columns)};
 }

@@ -357,6 +357,8 @@ TEST_F(Writer, SaysWhichFileIsDamaged) {
               Refuses(HasSubstr("")));
   EXPECT_THAT(StageText(schema_, InputFormat::kJson, "[1, 2]"),
               Refuses(HasSubstr("not json objects")));
+  EXPECT_THAT(StageText(schema_, InputFormat::kJson, "{}\n{}"),
+              Refuses(HasSubstr("without any names")));
   EXPECT_THAT(StageText(schema_, InputFormat::kCsv, ""), Refuses(HasSubstr("empty")));
   EXPECT_THAT(StageText(schema_, InputFormat::kCsv, "id,name\n1,a,2\n"),
               Refuses(HasSubstr("line 2: ")));
@@ -366,6 +368,9 @@ TEST_F(Writer, SaysWhichFileIsDamaged) {
   }
   EXPECT_THAT(StageText(schema_, InputFormat::kCsv, long_csv + "7\n"), Refuses(HasSubstr("60002")));
   EXPECT_EQ(ObjectCount(), 0U);
+  EXPECT_THAT(
+      StageText(MakeSchema({Field(1, "json", Type::Long())}), InputFormat::kJson, R"({"json":1})"),
+      IsOk());
 }
 
 TEST_F(Writer, WritesNothingWhenOneOfSeveralInputsIsBad) {

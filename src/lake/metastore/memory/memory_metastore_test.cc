@@ -31,7 +31,6 @@ class MemoryHarness final : public MetaStoreHarness {
 MetaStoreBackend Backend(std::string name, MemoryMetaStore::Options options) {
   return {.name = std::move(name),
           .make = [options] { return std::make_unique<MemoryHarness>(options); },
-          .durable = false,
           .traits = {.exclusive = options.exclusive, .shared_checks = options.shared_checks}};
 }
 

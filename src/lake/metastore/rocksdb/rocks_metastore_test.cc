@@ -39,12 +39,14 @@ class RocksHarness final : public MetaStoreHarness {
   std::unique_ptr<RocksMetaStore> store_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Rocks, MetaStoreSuite,
-                         ::testing::Values(MetaStoreBackend{
-                             .name = "Default",
-                             .make = [] { return std::make_unique<RocksHarness>(); },
-                             .durable = true,
-                             .traits = {.exclusive = true, .shared_checks = true}}),
+MetaStoreBackend Backend() {
+  return {.name = "Default",
+          .make = [] { return std::make_unique<RocksHarness>(); },
+          .traits = {.exclusive = true, .shared_checks = true}};
+}
+
+INSTANTIATE_TEST_SUITE_P(Rocks, MetaStoreSuite, ::testing::Values(Backend()), MetaStoreBackendName);
+INSTANTIATE_TEST_SUITE_P(Rocks, DurableMetaStoreSuite, ::testing::Values(Backend()),
                          MetaStoreBackendName);
 
 }  // namespace
