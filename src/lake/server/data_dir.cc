@@ -152,19 +152,52 @@ std::optional<Format> ParseFormat(std::string_view text) {
   return format;
 }
 
-// Checks that the directory is where it was made, by whatever path. Elsewhere, its tables' files are not its own.
-Status CheckIsAtHome(const DataDir& dir) {
+// Reads what kind of data directory is there. Errors as for CheckDataDir.
+Result<Format> ReadFormat(const DataDir& dir) {
+  struct stat info{};
+  if (stat(dir.root.c_str(), &info) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) {
+      return NotFound(fmt::format(
+          "there is no data directory at {}; 'lake namespace create NAME' makes one", dir.root));
+    }
+    return SystemError("data directory", dir.root, errno);
+  }
+  if (!S_ISDIR(info.st_mode)) {
+    return InvalidArgument(fmt::format("{} is not a directory", dir.root));
+  }
   const std::optional<std::string> text = ReadSmall(dir.format_path());
-  const std::optional<Format> format = text.has_value() ? ParseFormat(*text) : std::nullopt;
+  if (!text.has_value()) {
+    if (access(dir.root.c_str(), R_OK | X_OK) != 0 ||
+        (access(dir.format_path().c_str(), F_OK) == 0)) {
+      return SystemError("data directory", dir.root, errno == 0 ? EACCES : errno);
+    }
+    return InvalidArgument(fmt::format(
+        "{} is not a lake data directory: it has no FORMAT file; choose another with --data-dir",
+        dir.root));
+  }
+  std::optional<Format> format = ParseFormat(*text);
+  if (!format.has_value()) {
+    return InvalidArgument(
+        fmt::format("{} is not a lake data directory: its FORMAT file is not ours", dir.root));
+  }
+  if (format->number > kDataDirFormat) {
+    return Unimplemented(fmt::format(
+        "{} has data directory format {}; this version of lake knows {}: use a newer lake",
+        dir.root, format->number, kDataDirFormat));
+  }
+  return *std::move(format);
+}
+
+// Checks that the directory is where it was made, by whatever path. Elsewhere, its tables' files are not its own.
+Status CheckIsAtHome(const DataDir& dir, const Format& format) {
   std::error_code failure;
-  if (format.has_value() &&
-      (format->home == dir.root || fs::equivalent(format->home, dir.root, failure))) {
+  if (format.home == dir.root || fs::equivalent(format.home, dir.root, failure)) {
     return {};
   }
   return Conflict(fmt::format(
       "data directory {}: it was made as {}, and its tables' files are there; it is a copy, or was "
       "moved, and can only be read: put it back, or link to it from there",
-      dir.root, format.has_value() ? format->home : "another"));
+      dir.root, format.home));
 }
 
 // Whether a directory holds nothing but what another process that makes it has put there so far.
@@ -201,58 +234,28 @@ Result<DataDir> LocateDataDir(std::string_view path) {
 }
 
 Status CheckDataDir(const DataDir& dir) {
-  struct stat info{};
-  if (stat(dir.root.c_str(), &info) != 0) {
-    if (errno == ENOENT || errno == ENOTDIR) {
-      return NotFound(fmt::format(
-          "there is no data directory at {}; 'lake namespace create NAME' makes one", dir.root));
-    }
-    return SystemError("data directory", dir.root, errno);
-  }
-  if (!S_ISDIR(info.st_mode)) {
-    return InvalidArgument(fmt::format("{} is not a directory", dir.root));
-  }
-  const std::optional<std::string> text = ReadSmall(dir.format_path());
-  if (!text.has_value()) {
-    if (access(dir.root.c_str(), R_OK | X_OK) != 0 ||
-        (access(dir.format_path().c_str(), F_OK) == 0)) {
-      return SystemError("data directory", dir.root, errno == 0 ? EACCES : errno);
-    }
-    return InvalidArgument(fmt::format(
-        "{} is not a lake data directory: it has no FORMAT file; choose another with --data-dir",
-        dir.root));
-  }
-  const std::optional<Format> format = ParseFormat(*text);
-  if (!format.has_value()) {
-    return InvalidArgument(
-        fmt::format("{} is not a lake data directory: its FORMAT file is not ours", dir.root));
-  }
-  if (format->number > kDataDirFormat) {
-    return Unimplemented(fmt::format(
-        "{} has data directory format {}; this version of lake knows {}: use a newer lake",
-        dir.root, format->number, kDataDirFormat));
-  }
+  LAKE_TRY_VOID(ReadFormat(dir));
   return {};
 }
 
 Status EnsureDataDir(const DataDir& dir) {
-  const Status checked = CheckDataDir(dir);
-  if (checked.has_value()) {
-    return CheckIsAtHome(dir);
-  }
-  if (checked.error().code() == ErrorCode::kNotFound) {
-    LAKE_TRY_VOID(MakeDirectories(dir.root));
-  } else if (checked.error().code() == ErrorCode::kInvalidArgument && fs::is_directory(dir.root)) {
-    LAKE_TRY(const bool fresh, IsFresh(dir));
-    if (!fresh) {
-      return checked;
+  Result<Format> format = ReadFormat(dir);
+  if (!format.has_value()) {
+    const ErrorCode code = format.error().code();
+    if (code == ErrorCode::kNotFound) {
+      LAKE_TRY_VOID(MakeDirectories(dir.root));
+    } else if (code == ErrorCode::kInvalidArgument && fs::is_directory(dir.root)) {
+      LAKE_TRY(const bool fresh, IsFresh(dir));
+      if (!fresh) {
+        return std::unexpected(format.error());
+      }
+    } else {
+      return std::unexpected(format.error());
     }
-  } else {
-    return checked;
+    LAKE_TRY_VOID(PutFormat(dir));
+    LAKE_TRY(format, ReadFormat(dir));
   }
-  LAKE_TRY_VOID(PutFormat(dir));
-  LAKE_TRY_VOID(CheckDataDir(dir));
-  return CheckIsAtHome(dir);
+  return CheckIsAtHome(dir, *format);
 }
 
 Status WriteOwner(const DataDir& dir, std::string_view purpose) {
