@@ -25,10 +25,12 @@ using engine::InputFormat;
 using iceberg::NestedField;
 using iceberg::TypeKind;
 
-// Every choice that DuckDB would otherwise make by looking at the first rows is fixed, except the delimiter.
-constexpr std::string_view kCsvOptions =
-    "header = true, all_varchar = true, quote = '\"', escape = '\"', comment = '', skip = 0, "
-    "allow_quoted_nulls = false";
+// What DuckDB would otherwise choose by looking at the first rows is fixed, except the delimiter, the names and the types.
+constexpr std::string_view kCsvDialect =
+    "quote = '\"', escape = '\"', comment = '', skip = 0, allow_quoted_nulls = false";
+
+// How rows of CSV are read: as text, to be converted by us.
+constexpr std::string_view kCsvAsText = "header = true, all_varchar = true";
 
 std::string Quote(const std::string& identifier) {
   return duckdb::KeywordHelper::WriteQuoted(identifier, '"');
@@ -140,8 +142,8 @@ Result<bool> HasRows(duckdb::Connection& connection, const std::string& path,
   return result->RowCount() != 0;
 }
 
-std::string CsvRelation(const std::string& path) {
-  return fmt::format("read_csv({}, {})", PathLiteral(path), kCsvOptions);
+std::string CsvRelation(const std::string& path, std::string_view options) {
+  return fmt::format("read_csv({}, {}, {})", PathLiteral(path), kCsvDialect, options);
 }
 
 // Looks at the names in all of a JSON file, at every depth.
@@ -633,10 +635,11 @@ Status CheckLinesAreAsLongAsTheFirst(duckdb::Connection& connection, const std::
   for (std::size_t i = 0; i <= count; ++i) {
     columns += fmt::format("{}c{}: 'VARCHAR'", i == 0 ? "" : ", ", i);
   }
-  const auto rows = connection.Query(fmt::format(
-      "SELECT count(*) FROM read_csv({}, auto_detect = false, header = true, delim = {}, quote = "
-      "'\"', escape = '\"', columns = {{{}}})",
-      PathLiteral(path), Literal(std::string(1, delimiter)), columns));
+  const auto rows = connection.Query(
+      "SELECT count(*) FROM " +
+      CsvRelation(path,
+                  fmt::format("auto_detect = false, header = true, delim = {}, columns = {{{}}}",
+                              Literal(std::string(1, delimiter)), columns)));
   if (rows->HasError()) {
     return std::unexpected(InputError(rows->GetErrorObject(), path));
   }
@@ -650,7 +653,7 @@ Result<Shape> LookAtCsv(duckdb::Connection& connection, const std::string& path)
   if (std::filesystem::file_size(path, error) == 0 && !error) {
     return InvalidArgument(path + ": is empty; a csv file begins with the names of its columns");
   }
-  auto columns = DescribeRelation(connection, path, CsvRelation(path));
+  auto columns = DescribeRelation(connection, path, CsvRelation(path, kCsvAsText));
   if (!columns.has_value() || columns->names.size() == 1) {
     LAKE_TRY_VOID(CheckLinesAreAsLongAsTheFirst(connection, path));
   }
@@ -663,10 +666,9 @@ Result<Shape> LookAtCsv(duckdb::Connection& connection, const std::string& path)
 // Checks that each column of a CSV file has a name of its own: DuckDB would make names up for the others.
 Status CheckNamesOfCsv(duckdb::Connection& connection, const std::string& path,
                        const InputColumns& columns) {
-  const auto line = connection.Query(fmt::format(
-      "SELECT * FROM read_csv({}, header = false, all_varchar = true, quote = '\"', escape = '\"', "
-      "comment = '', skip = 0, null_padding = true) LIMIT 1",
-      PathLiteral(path)));
+  const auto line = connection.Query(
+      "SELECT * FROM " +
+      CsvRelation(path, "header = false, all_varchar = true, null_padding = true") + " LIMIT 1");
   if (line->HasError() || line->RowCount() == 0 || line->ColumnCount() != columns.names.size()) {
     return {};  // Then the names are not the worst of it: reading the file will say what is.
   }
@@ -782,7 +784,7 @@ Result<InputSource> InputSource::Open(duckdb::Connection& connection,
       source.relation_ = fmt::format("read_parquet({})", PathLiteral(input.path));
       break;
     case InputFormat::kCsv:
-      source.relation_ = CsvRelation(input.path);
+      source.relation_ = CsvRelation(input.path, kCsvAsText);
       break;
     case InputFormat::kJson:
       source.relation_ = json_columns.empty() ? std::string("(SELECT 1 LIMIT 0)")
@@ -831,10 +833,7 @@ Result<iceberg::Schema> InferInputSchema(duckdb::Connection& connection,
         shape.columns,
         DescribeRelation(
             connection, input.path,
-            fmt::format(
-                "read_csv({}, header = true, quote = '\"', escape = '\"', comment = '', skip = 0, "
-                "allow_quoted_nulls = false, sample_size = -1, dateformat = '%Y-%m-%d')",
-                PathLiteral(input.path))));
+            CsvRelation(input.path, "header = true, sample_size = -1, dateformat = '%Y-%m-%d'")));
   } else if (input.format == InputFormat::kJson) {
     LAKE_TRY(shape.columns, DescribeRelation(connection, input.path,
                                              fmt::format("read_json({}, sample_size = -1)",

@@ -36,6 +36,12 @@ class Writer : public SqlFixture {
     return StageInputs(schema, {{.path = path_, .format = format}});
   }
 
+  // Infers a schema from a CSV file of the given content.
+  Result<iceberg::Schema> InferCsv(std::string_view content) {
+    path_ = WriteFile(fmt::format("input-{}.csv", ++files_made_), content);
+    return writer_->InferSchema({.path = path_, .format = InputFormat::kCsv});
+  }
+
   // Stages the rows of a query that went through a Parquet file.
   Result<engine::StagedFiles> StageQuery(const iceberg::Schema& schema, std::string_view query) {
     path_ = WriteParquet(fmt::format("input-{}.parquet", ++files_made_), query);
@@ -647,33 +653,26 @@ TEST_F(Writer, InfersTheTypesOfText) {
 }
 
 TEST_F(Writer, InfersNothingFromACsvFileWhoseLinesDiffer) {
-  const auto infer = [&](std::string_view content) {
-    path_ = WriteFile(fmt::format("ragged-{}.csv", ++files_made_), content);
-    return writer_->InferSchema({.path = path_, .format = InputFormat::kCsv});
-  };
-  EXPECT_THAT(infer("a,b\n1,2\n3\n"), Refuses(HasSubstr("line 3: ")));
-  EXPECT_THAT(infer("a,b\n1,2\n3,4,5\n"), Refuses(HasSubstr("line 3: ")));
-  EXPECT_THAT(infer("a,b\r\n1,2\r\n3\r\n"), Refuses(HasSubstr("line 3: ")));
-  EXPECT_THAT(infer("a;b\n1;2\n3\n"), Refuses(HasSubstr("line 3: ")));
-  EXPECT_THAT(infer("a\tb|c\td\n1\t2\t3\n4\n"), Refuses(HasSubstr("line 3: ")));
-  EXPECT_THAT(infer("a,b\n\"x,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
-  EXPECT_THAT(infer("a,b,c\n1,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
-  EXPECT_THAT(infer("a,b\n1,\"x\"y\n"), Refuses(HasSubstr("line 2: ")));
+  EXPECT_THAT(InferCsv("a,b\n1,2\n3\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(InferCsv("a,b\n1,2\n3,4,5\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(InferCsv("a,b\r\n1,2\r\n3\r\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(InferCsv("a;b\n1;2\n3\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(InferCsv("a\tb|c\td\n1\t2\t3\n4\n"), Refuses(HasSubstr("line 3: ")));
+  EXPECT_THAT(InferCsv("a,b\n\"x,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
+  EXPECT_THAT(InferCsv("a,b,c\n1,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
+  EXPECT_THAT(InferCsv("a,b\n1,\"x\"y\n"), Refuses(HasSubstr("line 2: ")));
   // One column is one column, even if there are commas in it.
-  EXPECT_EQ(Columns(infer("a\n1\n2\n")), "1 a long\n");
-  EXPECT_EQ(Columns(infer("\"a,b\"\n1\n2\n")), "1 a,b long\n");
-  EXPECT_EQ(Columns(infer("a,b\n")), "1 a string\n2 b string\n");
+  EXPECT_EQ(Columns(InferCsv("a\n1\n2\n")), "1 a long\n");
+  EXPECT_EQ(Columns(InferCsv("\"a,b\"\n1\n2\n")), "1 a,b long\n");
+  EXPECT_EQ(Columns(InferCsv("a,b\n")), "1 a string\n2 b string\n");
 }
 
 TEST_F(Writer, InfersNothingFromACsvFileWithoutNames) {
-  const auto infer = [&](std::string_view content) {
-    path_ = WriteFile(fmt::format("names-{}.csv", ++files_made_), content);
-    return writer_->InferSchema({.path = path_, .format = InputFormat::kCsv});
-  };
-  EXPECT_THAT(infer("a,b,a\n1,2,3\n"), Refuses(HasSubstr("columns 1 and 3 have the same name, a")));
-  EXPECT_THAT(infer("a,A\n1,2\n"), Refuses(HasSubstr("columns 1 and 2 have the same name, A")));
-  EXPECT_THAT(infer("a,,c\n1,2,3\n"), Refuses(HasSubstr("column 2 has no name")));
-  EXPECT_EQ(Columns(infer("a, b\n1,2\n")), "1 a long\n2 b long\n");
+  EXPECT_THAT(InferCsv("a,b,a\n1,2,3\n"),
+              Refuses(HasSubstr("columns 1 and 3 have the same name, a")));
+  EXPECT_THAT(InferCsv("a,A\n1,2\n"), Refuses(HasSubstr("columns 1 and 2 have the same name, A")));
+  EXPECT_THAT(InferCsv("a,,c\n1,2,3\n"), Refuses(HasSubstr("column 2 has no name")));
+  EXPECT_EQ(Columns(InferCsv("a, b\n1,2\n")), "1 a long\n2 b long\n");
 }
 
 TEST_F(Writer, RefusesToInferTypesWithoutAPlace) {
