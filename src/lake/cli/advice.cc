@@ -28,10 +28,7 @@ std::unexpected<Failure> FailedToOpen(Error error, const std::string& data_dir) 
 std::unexpected<Failure> FailedToChange(Error error, const Uuid& operation) {
   std::string next;
   if (error.code() == ErrorCode::kOutcomeUnknown) {
-    next = fmt::format(
-        "repeat the command with --operation-id {}: it learns what happened and never does it "
-        "twice",
-        operation.ToString());
+    next = AdviceToRepeat(operation);
   } else if (error.code() == ErrorCode::kUnavailable ||
              error.code() == ErrorCode::kDeadlineExceeded) {
     next = fmt::format("nothing was changed; try again, best with --operation-id {}",
@@ -40,6 +37,20 @@ std::unexpected<Failure> FailedToChange(Error error, const Uuid& operation) {
     next = "choose another name, or see what is there with lake table list and lake namespace list";
   }
   return Fail(std::move(error), std::move(next));
+}
+
+std::unexpected<Failure> FailedToCreate(Error error, const catalog::TableName& name,
+                                        const Uuid& operation) {
+  if (error.code() == ErrorCode::kNotFound) {
+    return Fail(std::move(error), fmt::format("lake namespace create {}", name.ns.ToString()));
+  }
+  return FailedToChange(std::move(error), operation);
+}
+
+std::string AdviceToRepeat(const Uuid& operation) {
+  return fmt::format(
+      "repeat the command with --operation-id {}: it learns what happened and never does it twice",
+      operation.ToString());
 }
 
 std::unexpected<Failure> AnswerLost(const Error& error, const Uuid& operation) {

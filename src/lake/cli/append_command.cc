@@ -70,15 +70,13 @@ struct Target {
   metasrv::CallOptions create_options;
 };
 
-std::unexpected<Failure> FailedToCreate(const Error& error, const Append& command,
-                                        const Uuid& operation) {
-  if (error.code() == ErrorCode::kNotFound) {
-    return Fail(error, fmt::format("lake namespace create {}", command.name.ns.ToString()));
-  }
+// The table could not be planned, or made.
+std::unexpected<Failure> FailedToMake(const Error& error, const Append& command,
+                                      const Uuid& operation) {
   if (error.code() == ErrorCode::kAlreadyExists) {
     return Fail(error, "it was made meanwhile; repeat the command to append to it");
   }
-  return FailedToChange(error, operation);
+  return FailedToCreate(error, command.name, operation);
 }
 
 // Finds the table, or plans it if that was asked for.
@@ -103,7 +101,7 @@ std::expected<Target, Failure> FindTarget(const Append& command, const Inputs& i
   const metasrv::CallOptions create_options = context.Change(std::nullopt);
   table = service.PlanTable(create, create_options);
   if (!table.has_value()) {
-    return FailedToCreate(table.error(), command, operation);
+    return FailedToMake(table.error(), command, operation);
   }
   return Target{
       .table = *std::move(table), .create = std::move(create), .create_options = create_options};
@@ -119,7 +117,7 @@ Outcome MakeTarget(const Append& command, Target& target, const Uuid& operation,
   const Result<metasrv::TableResult> created =
       lake.service().CreateTable(*target.create, target.create_options);
   if (!created.has_value()) {
-    return FailedToCreate(created.error(), command, operation);
+    return FailedToMake(created.error(), command, operation);
   }
   return {};
 }
@@ -135,6 +133,7 @@ class StagedData {
       return;
     }
     std::vector<std::string> paths;
+    paths.reserve(staged_.files.size());
     for (const iceberg::DataFile& file : staged_.files) {
       paths.push_back(file.file_path);
     }
@@ -224,11 +223,8 @@ Outcome Run(const Append& command, Context& context) {
     return FailedToOpen(lake.error(), context.options.data_dir);
   }
   const metasrv::CallOptions change = context.Change(command.operation);
-  const LastWords words(
-      fmt::format("\nlake: interrupted, and the append may be done\nnext: repeat the command with "
-                  "--operation-id {}: it learns what happened "
-                  "and never does it twice\n",
-                  change.operation.ToString()));
+  const LastWords words(fmt::format("\nlake: interrupted, and the append may be done\nnext: {}\n",
+                                    AdviceToRepeat(change.operation)));
   const Result<std::optional<metasrv::TableResult>> earlier =
       (*lake)->service().FindAppend(request, change);
   if (!earlier.has_value()) {

@@ -322,16 +322,11 @@ void NumberFields(std::vector<iceberg::NestedField>& fields, std::int32_t& last_
   }
 }
 
-bool EqualButForCase(std::string_view one, std::string_view other) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; };
-  return std::ranges::equal(one, other, {}, lower, lower);
-}
-
 // Checks that SQL can tell the names apart. Iceberg can, but nobody could read such a table here.
 Status CheckNames(const std::vector<iceberg::NestedField>& fields) {
   for (auto field = fields.begin(); field != fields.end(); ++field) {
     const auto same = std::find_if(fields.begin(), field, [&](const auto& earlier) {
-      return EqualButForCase(earlier.name, field->name);
+      return Lower(earlier.name) == Lower(field->name);
     });
     if (same != field) {
       return InvalidArgument(

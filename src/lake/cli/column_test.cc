@@ -179,8 +179,6 @@ TEST(TypeText, IsWhatParseColumnsReads) {
 }
 
 TEST(ParseColumns, RefusesNamesThatSqlCannotTellApart) {
-  using lake::testing::IsError;
-  using ::testing::HasSubstr;
   EXPECT_THAT(ParseColumns({"a int", "a long"}),
               IsError(ErrorCode::kInvalidArgument, HasSubstr("two columns named 'a'")));
   EXPECT_THAT(ParseColumns({"a int", "A long"}),

@@ -9,27 +9,14 @@
 namespace lake::cli {
 namespace {
 
-// What every change of a namespace answers.
-struct NamespaceChange {
-  std::string_view verb;
-  const catalog::Namespace& ns;
-  const metasrv::NamespaceResult& result;
-  const Uuid& operation;
-};
-
-Outcome PrintNamespaceChange(Context& context, const NamespaceChange& change) {
-  context.changed = change.operation;
-  if (context.options.json) {
-    LAKE_TRY_VOID(PrintJson(context.out, {{"namespace", change.ns.ToString()},
-                                          {"epoch", change.result.epoch},
-                                          {"operation", change.operation.ToString()},
-                                          {"replayed", change.result.replayed}}));
-    return {};
-  }
-  LAKE_TRY_VOID(context.out.Write(fmt::format(
-      "{}{} namespace={} epoch={} operation={}\n", change.result.replayed ? "already done: " : "",
-      change.verb, change.ns.ToString(), change.result.epoch, change.operation.ToString())));
-  return {};
+Outcome PrintNamespaceChange(Context& context, std::string_view verb, const catalog::Namespace& ns,
+                             const metasrv::NamespaceResult& result, const Uuid& operation) {
+  return PrintChange(context, {.verb = verb,
+                               .kind = "namespace",
+                               .name = ns.ToString(),
+                               .epoch = result.epoch,
+                               .operation = operation,
+                               .replayed = result.replayed});
 }
 
 std::unexpected<Failure> NoSuchNamespace(Error error) {
@@ -56,9 +43,7 @@ Outcome Run(const NamespaceCreate& command, Context& context) {
     }
     return FailedToChange(created.error(), change.operation);
   }
-  return PrintNamespaceChange(
-      context,
-      {.verb = "created", .ns = command.ns, .result = *created, .operation = change.operation});
+  return PrintNamespaceChange(context, "created", command.ns, *created, change.operation);
 }
 
 Outcome Run(const NamespaceList& command, Context& context) {
@@ -135,9 +120,7 @@ Outcome Run(const NamespaceDrop& command, Context& context) {
     }
     return FailedToChange(dropped.error(), change.operation);
   }
-  return PrintNamespaceChange(
-      context,
-      {.verb = "dropped", .ns = command.ns, .result = *dropped, .operation = change.operation});
+  return PrintNamespaceChange(context, "dropped", command.ns, *dropped, change.operation);
 }
 
 }  // namespace lake::cli

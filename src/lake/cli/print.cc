@@ -37,6 +37,23 @@ Status PrintTable(Output& out, const std::vector<ResultColumn>& columns,
   return writer->End();
 }
 
+Outcome PrintChange(Context& context, const Change& change) {
+  context.changed = change.operation;
+  if (context.options.json) {
+    boost::json::object answer{{change.kind, change.name}};
+    answer.insert(change.about.begin(), change.about.end());
+    answer["epoch"] = change.epoch;
+    answer["operation"] = change.operation.ToString();
+    answer["replayed"] = change.replayed;
+    LAKE_TRY_VOID(PrintJson(context.out, answer));
+    return {};
+  }
+  LAKE_TRY_VOID(context.out.Write(fmt::format(
+      "{}{} {}={} epoch={} operation={}\n", change.replayed ? "already done: " : "", change.verb,
+      change.kind, change.name, change.epoch, change.operation.ToString())));
+  return {};
+}
+
 boost::json::value SnapshotJson(std::int64_t snapshot_id) {
   return snapshot_id < 0 ? boost::json::value(nullptr)
                          : boost::json::value(std::to_string(snapshot_id));

@@ -23,37 +23,16 @@
 namespace lake::cli {
 namespace {
 
-// What every change of a table answers.
-struct TableChange {
-  std::string_view verb;
-  const catalog::TableName& name;
-  const metasrv::TableResult& result;
-  const Uuid& operation;
-};
-
-Outcome PrintTableChange(Context& context, const TableChange& change) {
-  context.changed = change.operation;
-  if (context.options.json) {
-    LAKE_TRY_VOID(PrintJson(context.out, {{"table", change.name.ToString()},
-                                          {"uuid", change.result.incarnation.ToString()},
-                                          {"metadata_location", change.result.metadata_location},
-                                          {"epoch", change.result.epoch},
-                                          {"operation", change.operation.ToString()},
-                                          {"replayed", change.result.replayed}}));
-    return {};
-  }
-  LAKE_TRY_VOID(context.out.Write(fmt::format(
-      "{}{} table={} epoch={} operation={}\n", change.result.replayed ? "already done: " : "",
-      change.verb, change.name.ToString(), change.result.epoch, change.operation.ToString())));
-  return {};
-}
-
-std::unexpected<Failure> FailedToMakeTable(Error error, const catalog::TableName& name,
-                                           const Uuid& operation) {
-  if (error.code() == ErrorCode::kNotFound) {
-    return Fail(std::move(error), fmt::format("lake namespace create {}", name.ns.ToString()));
-  }
-  return FailedToChange(std::move(error), operation);
+Outcome PrintTableChange(Context& context, std::string_view verb, const catalog::TableName& name,
+                         const metasrv::TableResult& result, const Uuid& operation) {
+  return PrintChange(context, {.verb = verb,
+                               .kind = "table",
+                               .name = name.ToString(),
+                               .about = {{"uuid", result.incarnation.ToString()},
+                                         {"metadata_location", result.metadata_location}},
+                               .epoch = result.epoch,
+                               .operation = operation,
+                               .replayed = result.replayed});
 }
 
 // Opens the lake for reading and loads one table.
@@ -219,11 +198,9 @@ Outcome Run(const TableCreate& command, Context& context) {
   const metasrv::CallOptions change = context.Change(command.operation);
   const Result<metasrv::TableResult> created = (*lake)->service().CreateTable(request, change);
   if (!created.has_value()) {
-    return FailedToMakeTable(created.error(), command.name, change.operation);
+    return FailedToCreate(created.error(), command.name, change.operation);
   }
-  return PrintTableChange(
-      context,
-      {.verb = "created", .name = command.name, .result = *created, .operation = change.operation});
+  return PrintTableChange(context, "created", command.name, *created, change.operation);
 }
 
 Outcome Run(const TableList& command, Context& context) {
@@ -326,10 +303,7 @@ Outcome Run(const TableRegister& command, Context& context) {
   if (!registered.has_value()) {
     return FailedToChange(registered.error(), change.operation);
   }
-  return PrintTableChange(context, {.verb = "registered",
-                                    .name = command.name,
-                                    .result = *registered,
-                                    .operation = change.operation});
+  return PrintTableChange(context, "registered", command.name, *registered, change.operation);
 }
 
 Outcome Run(const TableDrop& command, Context& context) {
@@ -354,10 +328,7 @@ Outcome Run(const TableDrop& command, Context& context) {
     }
     return FailedToChange(dropped.error(), change.operation);
   }
-  LAKE_TRY_VOID(PrintTableChange(context, {.verb = "dropped",
-                                           .name = command.name,
-                                           .result = *dropped,
-                                           .operation = change.operation}));
+  LAKE_TRY_VOID(PrintTableChange(context, "dropped", command.name, *dropped, change.operation));
   if (!context.options.json && !dropped->metadata_location.empty()) {
     LAKE_TRY_VOID(context.out.Write(
         fmt::format("its files stay: lake table register {} {} brings it back\n",
