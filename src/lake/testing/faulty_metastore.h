@@ -220,8 +220,11 @@ class FaultyMetaStore final : public metastore::MetaStore {
       if (fault.kind == Fault::Kind::kDelay && call.transaction != nullptr) {
         delayed_.push_back(*call.transaction);
       }
-      if (rule->times != kAlways && --rule->times == 0) {
-        rules_.erase(rule);
+      if (rule->times != kAlways) {
+        --rule->times;
+        if (rule->times == 0) {
+          rules_.erase(rule);
+        }
       }
       return fault;
     }

@@ -637,7 +637,7 @@ TEST_P(MetaStoreSuite, LetsExactlyOneOfManyWin) {
       } else {
         EXPECT_EQ(
             std::get<Rejected>(*results[thread]).failures,
-            (std::vector<FailedExpectation>{{.item = 0, .key = "lease/term", .actual = **winner}}));
+            (std::vector<FailedExpectation>{{.item = 0, .key = "lease/term", .actual = *winner}}));
       }
     }
     EXPECT_EQ(winners, 1U);
