@@ -1,6 +1,7 @@
 """A writer that dies anywhere, and the same operation again: exactly once."""
 
 import os
+import re
 import resource
 import signal
 import time
@@ -109,6 +110,41 @@ def test_a_table_creation_that_dies_is_done_once(lake, failpoint):
     assert lake.must("table", "list") == "s.t\n"
     assert lake.status()["pending"] == []
     lake.must_fail(CONFLICT, "table", "create", "s.t", "--column", "a int")
+
+
+@pytest.mark.parametrize("hit", [1, 2], ids=["of-the-creation", "of-the-append"])
+@pytest.mark.parametrize("failpoint", CREATE_FAILPOINTS)
+def test_an_append_that_makes_its_table_and_dies_is_done_once(lake, failpoint, hit):
+    lake.write("orders.csv", "id,name\n1,a\n2,b\n")
+    arguments = ["append", "s.orders", "orders.csv", "--create", "--operation-id", uuid7()]
+    assert lake.run(*arguments, failpoints=f"{failpoint}=exit@{hit}").returncode == AT_FAILPOINT
+    assert_exactly_once(lake, arguments, 2)
+
+
+@pytest.mark.parametrize("hit", [1, 2], ids=["of-the-creation", "of-the-append"])
+@pytest.mark.parametrize("failpoint", CREATE_FAILPOINTS)
+def test_an_append_that_makes_its_table_and_fails_tells_the_truth(lake, failpoint, hit):
+    lake.write("orders.csv", "id,name\n1,a\n2,b\n")
+    arguments = ["append", "s.orders", "orders.csv", "--create", "--operation-id", uuid7()]
+    ended = lake.run(*arguments, failpoints=f"{failpoint}=error@{hit}")
+    assert ended.returncode in (FAILED, UNKNOWN), ended.stderr
+    tables = lake.must("table", "list")
+    if ended.returncode == UNKNOWN:
+        assert set(re.findall(r"[0-9a-f]{8}-[0-9a-f-]{27}", ended.stderr)) == {arguments[-1]}
+    elif hit == 1:
+        assert tables == "", ended.stderr
+    else:
+        assert tables == "s.orders\n" and "s.orders was made, and is empty" in ended.stderr
+        assert lake.count("s.orders") == 0
+    assert_exactly_once(lake, arguments, 2)
+
+
+def test_a_creation_that_died_is_there_for_the_next_command(lake):
+    lake.write("orders.csv", "id,name\n1,a\n2,b\n")
+    create = ["table", "create", "s.orders", "--column", "id int", "--column", "name string"]
+    assert lake.run(*create, failpoints="after-engine-commit=exit").returncode == AT_FAILPOINT
+    lake.must("append", "s.orders", "orders.csv")
+    assert lake.count("s.orders") == 2
 
 
 def test_every_writer_has_an_epoch_of_its_own(orders):

@@ -39,8 +39,6 @@ class FixedRandom final : public Random {
   std::array<std::uint8_t, 16> bytes_;
 };
 
-// RFC 9562, appendix A.3: the random bits are those of the vector, its version and variant bits are
-// replaced by noise.
 TEST(Uuid, OfATextIsTheBeginningOfItsSha256) {
   // FIPS 180-4: the digest of "abc" begins with ba7816bf 8f01cfea 414140de 5dae2223.
   EXPECT_EQ(Uuid::Hashed8("abc").ToString(), "ba7816bf-8f01-8fea-8141-40de5dae2223");
@@ -48,6 +46,8 @@ TEST(Uuid, OfATextIsTheBeginningOfItsSha256) {
   EXPECT_NE(Uuid::Hashed8("abd"), Uuid::Hashed8("abc"));
 }
 
+// RFC 9562, appendix A.3: the random bits are those of the vector, its version and variant bits are
+// replaced by noise.
 TEST(Uuid, MakesTheVersion4OfTheRfc) {
   FixedRandom random({0x91, 0x91, 0x08, 0xF7, 0x52, 0xD1, 0xF3, 0x20, 0x5B, 0xAC, 0xF8, 0x47, 0xDB,
                       0x41, 0x48, 0xA8});

@@ -70,41 +70,43 @@ struct Target {
   metasrv::CallOptions create_options;
 };
 
-// The table could not be planned, or made.
-std::unexpected<Failure> FailedToMake(const Error& error, const Append& command,
-                                      const Uuid& operation) {
-  if (error.code() == ErrorCode::kAlreadyExists) {
-    return Fail(error, "it was made meanwhile; repeat the command to append to it");
+// Returns a table that is there.
+std::expected<Target, Failure> LoadTarget(const Append& command, Connection& lake,
+                                          Context& context) {
+  Result<metasrv::LoadedTable> table =
+      lake.service().LoadTable(command.name, context.ReadDeadline());
+  if (table.has_value()) {
+    return Target{.table = *std::move(table)};
   }
-  return FailedToCreate(error, command.name, operation);
+  if (table.error().code() == ErrorCode::kNotFound && !command.create) {
+    return Fail(table.error(),
+                "add --create to make the table from the file's columns, or see lake table list");
+  }
+  return FailedToLoad(table.error(), command.name);
 }
 
 // Finds the table, or plans it if that was asked for.
 std::expected<Target, Failure> FindTarget(const Append& command, const Inputs& inputs,
                                           const Uuid& operation, Connection& lake,
                                           Context& context) {
-  metasrv::MetaService& service = lake.service();
-  Result<metasrv::LoadedTable> table = service.LoadTable(command.name, context.ReadDeadline());
-  if (table.has_value()) {
-    return Target{.table = *std::move(table)};
-  }
-  if (table.error().code() != ErrorCode::kNotFound) {
-    return FailedToLoad(table.error(), command.name);
-  }
-  if (!command.create) {
-    return Fail(table.error(),
-                "add --create to make the table from the file's columns, or see lake table list");
+  std::expected<Target, Failure> target = LoadTarget(command, lake, context);
+  if (target.has_value() || target.error().error.code() != ErrorCode::kNotFound ||
+      !command.create) {
+    return target;
   }
   LAKE_TRY(iceberg::Schema schema, InferSchema(inputs, lake));
   metasrv::CreateTableRequest create{.name = command.name, .schema = std::move(schema)};
   // An operation of its own: repeating the append finds the table and does not make it again.
   const metasrv::CallOptions create_options = context.Change(std::nullopt);
-  table = service.PlanTable(create, create_options);
-  if (!table.has_value()) {
-    return FailedToMake(table.error(), command, operation);
+  Result<metasrv::LoadedTable> planned = lake.service().PlanTable(create, create_options);
+  if (!planned.has_value()) {
+    if (planned.error().code() == ErrorCode::kAlreadyExists) {
+      return LoadTarget(command, lake, context);  // It was made while the schema was looked for.
+    }
+    return FailedToCreate(planned.error(), command.name, operation);
   }
   return Target{
-      .table = *std::move(table), .create = std::move(create), .create_options = create_options};
+      .table = *std::move(planned), .create = std::move(create), .create_options = create_options};
 }
 
 // Makes the table if it was only planned.
@@ -116,10 +118,32 @@ Outcome MakeTarget(const Append& command, Target& target, const Uuid& operation,
   target.create_options.deadline = context.ChangeDeadline();  // Staging may have taken any time.
   const Result<metasrv::TableResult> created =
       lake.service().CreateTable(*target.create, target.create_options);
-  if (!created.has_value()) {
-    return FailedToMake(created.error(), command, operation);
+  if (created.has_value()) {
+    return {};
   }
-  return {};
+  const Error& error = created.error();
+  if (error.code() == ErrorCode::kAlreadyExists) {
+    return Fail(error, "it was made meanwhile; repeat the command to append to it");
+  }
+  if (error.code() == ErrorCode::kOutcomeUnknown) {
+    // The error names the creation's id. The append's is the one to repeat: it finds the table, or makes it.
+    return FailedToChange(Error(error.code(), fmt::format("table {}: it may or may not be made, "
+                                                          "and nothing is appended to it yet",
+                                                          command.name.ToString())),
+                          operation);
+  }
+  return FailedToCreate(error, command.name, operation);
+}
+
+// The append failed after its table was, or was not, made for it.
+std::unexpected<Failure> FailedToAppend(const Error& error, const Append& command,
+                                        const Target& target, const Uuid& operation) {
+  if (!target.create.has_value() || error.code() == ErrorCode::kOutcomeUnknown) {
+    return FailedToChange(error, operation);
+  }
+  return Fail(Error(error.code(), fmt::format("{}; table {} was made, and is empty",
+                                              error.message(), command.name.ToString())),
+              "no row was added; " + AdviceToRepeat(operation));
 }
 
 // Data files that belong to nobody until a version names them.
@@ -201,7 +225,7 @@ Outcome StageAndAppend(const Append& command, const Inputs& inputs, metasrv::App
     data.Release();
   }
   if (!appended.has_value()) {
-    return FailedToChange(appended.error(), change.operation);
+    return FailedToAppend(appended.error(), command, target, change.operation);
   }
   return PrintAppend(
       context, command, change.operation,
@@ -218,13 +242,14 @@ Outcome Run(const Append& command, Context& context) {
     LAKE_TRY(request.content,
              inputs.Digest([&](double fraction) { progress.Show("reading", fraction); }));
   }
+  std::optional<LastWords> words;  // Until the lake is closed: the answer is not written before.
   const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kWrite, "lake append");
   if (!lake.has_value()) {
     return FailedToOpen(lake.error(), context.options.data_dir);
   }
   const metasrv::CallOptions change = context.Change(command.operation);
-  const LastWords words(fmt::format("\nlake: interrupted, and the append may be done\nnext: {}\n",
-                                    AdviceToRepeat(change.operation)));
+  words.emplace(fmt::format("\nlake: interrupted, and the append may be done\nnext: {}\n",
+                            AdviceToRepeat(change.operation)));
   const Result<std::optional<metasrv::TableResult>> earlier =
       (*lake)->service().FindAppend(request, change);
   if (!earlier.has_value()) {

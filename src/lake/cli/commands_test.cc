@@ -232,23 +232,58 @@ TEST_F(CommandsTest, AppendToATableThatIsNotThereAdvisesToCreateIt) {
   EXPECT_THAT(MustRun(command), StartsWith("appended rows=10"));
 }
 
-TEST_F(CommandsTest, AFailedAppendLeavesNoTableThatItWouldHaveMade) {
+TEST_F(CommandsTest, AnAppendWhoseRowsAreBadMakesNoTable) {
   MustRun(NamespaceCreate{.ns = kTable.ns});
   Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
   command.create = true;
   lake_.writer.stage_error = Error(ErrorCode::kInvalidArgument, "x.csv: column b is missing");
   EXPECT_EQ(MustFail(command).exit_code, ExitCode::kFailed);
   EXPECT_EQ(MustRun(TableList{}), "");
-  // The table is made by another before this append makes it.
+}
+
+TEST_F(CommandsTest, AnAppendGoesToTheTableThatAnotherMadeBeforeIt) {
+  MustRun(NamespaceCreate{.ns = kTable.ns});
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.create = true;
+  // Before it is planned.
+  lake_.service.BeforeNextPlan([&] {
+    const Result<metasrv::TableResult> made = lake_.service.CreateTable(
+        {.name = kTable, .schema = *ParseColumns({"a long"})}, {.operation = FreshId()});
+    EXPECT_TRUE(made.has_value());
+  });
+  EXPECT_THAT(MustRun(command), StartsWith("appended rows=10"));
+  EXPECT_THAT(lake_.writer.staged, SizeIs(1));
+  MustRun(TableDrop{.name = kTable});
+  // After its rows were read: they were read for another table.
+  const std::size_t objects = lake_.ObjectPaths().size();
   lake_.service.FailNextChange(Error(ErrorCode::kAlreadyExists, "table a.t already exists"));
   const Failure taken = MustFail(command);
   EXPECT_EQ(taken.exit_code, ExitCode::kConflict);
   EXPECT_THAT(taken.next, HasSubstr("repeat the command"));
-  EXPECT_THAT(lake_.ObjectPaths(), IsEmpty());
-  // It is not known whether it was made: the append's id is what finds out.
+  EXPECT_THAT(lake_.ObjectPaths(), SizeIs(objects));
+}
+
+TEST_F(CommandsTest, AnAppendThatFailsAfterItsTableWasMadeSaysSo) {
+  MustRun(NamespaceCreate{.ns = kTable.ns});
+  Append command = AppendOf(WriteInput("x.csv", "a\n1\n"));
+  command.create = true;
   command.operation = FreshId();
-  lake_.service.FailNextChange(Error(ErrorCode::kOutcomeUnknown, "the reply was lost"));
-  EXPECT_THAT(MustFail(command).next, HasSubstr("--operation-id " + command.operation->ToString()));
+  // It is not known whether the table was made: the append's id is what finds out.
+  lake_.service.FailNextChange(
+      Error(ErrorCode::kOutcomeUnknown, "operation X: the reply was lost"));
+  const Failure unknown = MustFail(command);
+  EXPECT_EQ(unknown.exit_code, ExitCode::kOutcomeUnknown);
+  EXPECT_THAT(unknown.next, HasSubstr("--operation-id " + command.operation->ToString()));
+  EXPECT_THAT(unknown.error.message(), Not(HasSubstr("operation X")));
+  EXPECT_THAT(lake_.ObjectPaths(), IsEmpty());
+  // It was made, and the append after it failed for certain.
+  lake_.service.FailAppends(Error(ErrorCode::kUnavailable, "no room"));
+  const Failure failed = MustFail(command);
+  EXPECT_EQ(failed.exit_code, ExitCode::kFailed);
+  EXPECT_EQ(failed.error.message(), "no room; table a.t was made, and is empty");
+  EXPECT_THAT(failed.next, HasSubstr("--operation-id " + command.operation->ToString()));
+  EXPECT_THAT(lake_.ObjectPaths(), IsEmpty());
+  EXPECT_EQ(MustRun(TableList{}), "a.t\n");
 }
 
 TEST_F(CommandsTest, CreateWithoutItsNamespaceAdvisesToMakeThat) {

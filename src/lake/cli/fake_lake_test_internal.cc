@@ -80,6 +80,9 @@ Result<std::vector<catalog::Namespace>> FakeMetaService::ListNamespaces(
 
 Result<metasrv::LoadedTable> FakeMetaService::PlanTable(const metasrv::CreateTableRequest& request,
                                                         const metasrv::CallOptions& options) {
+  if (before_plan_) {
+    std::exchange(before_plan_, nullptr)();
+  }
   if (!namespaces_.contains(request.name.ns)) {
     return NotFound("namespace " + request.name.ns.ToString() + " does not exist");
   }
@@ -139,6 +142,9 @@ Result<metasrv::TableResult> FakeMetaService::DropTable(const metasrv::DropTable
 Result<metasrv::TableResult> FakeMetaService::Append(const metasrv::AppendRequest& request,
                                                      const metasrv::CallOptions& options) {
   LAKE_TRY_VOID(Admit(options));
+  if (append_error_.has_value()) {
+    return std::unexpected(*append_error_);
+  }
   metasrv::LoadedTable& table = tables_.at(request.name);
   metasrv::TableResult result{.incarnation = request.incarnation, .epoch = kEpoch};
   if (!request.files.empty()) {

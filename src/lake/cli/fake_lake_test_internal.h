@@ -1,10 +1,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lake/cli/connection.h"
@@ -51,8 +53,14 @@ class FakeMetaService final : public metasrv::MetaService {
   Result<metasrv::OperationView> FindOperation(const Uuid& operation, Deadline deadline) override;
   Result<metasrv::ServiceStatus> GetStatus(Deadline deadline) override;
 
+  // Called by the next PlanTable before it does anything.
+  void BeforeNextPlan(std::function<void()> then) { before_plan_ = std::move(then); }
+
   // The next change answers with this error and does nothing.
   void FailNextChange(Error error) { next_error_ = std::move(error); }
+
+  // From now on appends answer with this error and do nothing.
+  void FailAppends(Error error) { append_error_ = std::move(error); }
 
   // Loading this table answers with kCorruption.
   void Damage(const catalog::TableName& name) { damaged_.push_back(name); }
@@ -71,6 +79,8 @@ class FakeMetaService final : public metasrv::MetaService {
   std::map<Uuid, metasrv::TableResult> finished_;
   std::vector<catalog::TableName> damaged_;
   std::optional<Error> next_error_;
+  std::optional<Error> append_error_;
+  std::function<void()> before_plan_;
 };
 
 // Makes one data file of each input, holding nothing but the input's path. Single-threaded.

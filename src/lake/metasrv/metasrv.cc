@@ -1,16 +1,49 @@
 #include "lake/metasrv/metasrv.h"
 
+#include <cstddef>
 #include <memory>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "lake/base/log.h"
+#include "lake/base/mutex.h"
+#include "lake/base/thread_annotations.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/lease/records.h"
 #include "lake/metasrv/ticket.h"
 
 namespace lake::metasrv {
+namespace {
+
+// Counts tasks, and waits until all of them are done. Thread-safe.
+class Countdown {
+ public:
+  void Add() EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    ++left_;
+  }
+
+  void Done() EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    --left_;
+    done_.NotifyAll();
+  }
+
+  void Await(Clock& clock, Deadline deadline) EXCLUDES(mutex_) {
+    const MutexLock lock(mutex_);
+    while (left_ > 0 && clock.Now() < deadline) {
+      clock.WaitUntil(done_, mutex_, deadline);
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar done_;
+  std::size_t left_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
 
 Metasrv::Metasrv(Deps deps, Options options)
     : deps_(deps),
@@ -55,14 +88,19 @@ void Metasrv::Stop() {
 Status Metasrv::Recover(Deadline deadline) {
   LAKE_TRY(const lease::Epoch epoch, deps_.store.CurrentEpoch());
   LAKE_TRY_VOID(settler_.EnsureScanned(epoch, deps_.clock, deadline));
+  const auto unsettled = std::make_shared<Countdown>();
   for (const auto& [table, turn] : settler_.UnsettledTables()) {
-    LAKE_TRY_VOID(queue_.Submit(turn, [this, table, epoch] {
+    unsettled->Add();
+    const Status taken = queue_.Submit(turn, [this, table, epoch, unsettled] {
       if (const auto settled = settler_.SettleTable(table, epoch); !settled.has_value()) {
         Log(LogLevel::kWarning,
             fmt::format("recovery of table {}: {}", table.ToString(), settled.error().message()));
       }
-    }));
+      unsettled->Done();
+    });
+    LAKE_TRY_VOID(taken);
   }
+  unsettled->Await(deps_.clock, deadline);
   return {};
 }
 

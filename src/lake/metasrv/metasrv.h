@@ -64,9 +64,11 @@ class Metasrv final : public MetaService {
   // Takes no more changes of tables and returns when those already begun have ended. Idempotent.
   void Stop();
 
-  // Finds what earlier leaders left pending and begins to settle it, each table in its own turn; to be called when a term was won.
-  // Changes do not depend on it: they settle their own table first. What cannot be settled now is logged, holds up only its own
-  // table, and is tried again with the table's next change. kNotLeader: there is no authority. kUnavailable: the store failed.
+  // Finds what earlier leaders left pending and settles it, each table in its own turn; to be called when a term was won. Blocks
+  // until each has been settled or could not be, at most until the deadline; what is not done then goes on by itself. Changes do
+  // not depend on it: they settle their own table first. Reads do: a table whose creation is pending is not there yet. What cannot
+  // be settled now is logged, holds up only its own table, and is tried again with the table's next change.
+  // kNotLeader: there is no authority. kUnavailable: the store failed.
   Status Recover(Deadline deadline);
 
   Result<NamespaceResult> CreateNamespace(const CreateNamespaceRequest& request,

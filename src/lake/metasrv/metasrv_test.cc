@@ -153,6 +153,11 @@ TEST_F(MetasrvTest, APlannedTableIsTheOneThatIsCreated) {
   // Another operation, or another request, is another table.
   EXPECT_NE(service().PlanTable(request, Call())->registration.incarnation,
             planned->registration.incarnation);
+  EXPECT_NE(
+      service().PlanTable({.name = kT, .schema = TestSchema()}, call)->registration.incarnation,
+      planned->registration.incarnation);
+  // Another leader makes the same.
+  Lead();
   ASSERT_THAT(service().CreateTable(request, call), IsOk());
   const LoadedTable table = Load(kT);
   EXPECT_EQ(table.registration.incarnation, planned->registration.incarnation);

@@ -183,6 +183,8 @@ class World {
 
   Deadline Soon() const { return clock_.Now() + std::chrono::seconds(60); }
 
+  static inline const catalog::TableName kNewTable{.ns = {{"n"}}, .name = "new"};
+
  private:
   CallOptions NewCall() {
     return {.operation = Uuid::Random7(clock_, random_), .retryable = false, .deadline = Soon()};
@@ -214,7 +216,6 @@ class World {
   static inline const catalog::Namespace kOtherNs{{"other"}};
   static inline const catalog::TableName kTable{.ns = kNs, .name = "t"};
   static inline const catalog::TableName kDropped{.ns = kNs, .name = "dropped"};
-  static inline const catalog::TableName kNewTable{.ns = kNs, .name = "new"};
 
   const Intent intent_;
   testing::ManualClock clock_;
@@ -509,6 +510,20 @@ TEST(Settling, AnAbortIsNotTakenForAppliedWhenTheOperationWasPublishedMeanwhile)
   EXPECT_EQ(third->metadata_location, planned);
   EXPECT_THAT(objects.Get(planned, 1'000'000, soon()), testing::IsOkAnd(file))
       << "the table's only file";
+}
+
+// A successor's reads see what its predecessor had all but finished.
+TEST(RecoveryAtTakeover, IsOverWhenItReturns) {
+  World world(Intent::kCreateTable);
+  world.meta().Inject(
+      {.when = FaultyMetaStore::CommitsOf(catalog::TableKey(World::kNewTable).value()),
+       .times = FaultyMetaStore::kAlways,
+       .fault = {.kind = FaultyMetaStore::Fault::Kind::kLoseRequest}});
+  EXPECT_THAT(world.Perform(world.leader()), testing::IsError(ErrorCode::kOutcomeUnknown));
+  world.successor().Win();
+  ASSERT_THAT(world.successor().service().Recover(world.Soon()), IsOk());
+  EXPECT_THAT(world.successor().service().LoadTable(World::kNewTable, world.Soon()), IsOk());
+  EXPECT_THAT(world.successor().service().GetStatus(world.Soon())->pending, IsEmpty());
 }
 
 INSTANTIATE_TEST_SUITE_P(Every, Recovery, ::testing::ValuesIn(kIntents), [](const auto& param) {

@@ -145,8 +145,9 @@ class MetaService {
                                                                  Deadline deadline) = 0;
 
   // Returns the table that CreateTable would make for the same request and operation, without making it: its incarnation, its
-  // location and the schema with its field ids, so that data files can be staged before there is a table. Changes nothing.
-  // Errors as for CreateTable.
+  // location and the schema with its field ids, so that data files can be staged before there is a table. It has neither a version
+  // nor a metadata location yet. Changes nothing, and does not look for earlier calls with this id: call it for a new one.
+  // kAlreadyExists: the name is taken. kNotFound: there is no such namespace. Otherwise errors as for any change.
   virtual Result<LoadedTable> PlanTable(const CreateTableRequest& request,
                                         const CallOptions& options) = 0;
   // Makes a table. kNotFound: there is no such namespace.
