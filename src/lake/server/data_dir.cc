@@ -127,7 +127,7 @@ struct Format {
   std::string home;  // The path under which the directory was made: tables name their files by it.
 };
 
-// Returns nothing for a text that is no FORMAT file. One of a newer format may say more, or other things, after its number.
+// Returns nothing for a text that is no FORMAT file. One of another format may say other things after its number.
 std::optional<Format> ParseFormat(std::string_view text) {
   if (!text.starts_with(kFormatWord) || !text.ends_with('\n')) {
     return std::nullopt;
@@ -139,7 +139,7 @@ std::optional<Format> ParseFormat(std::string_view text) {
   if (failure != std::errc() || format.number < 1 || *end != '\n') {
     return std::nullopt;
   }
-  if (format.number > kDataDirFormat) {
+  if (format.number != kDataDirFormat) {
     return format;
   }
   text.remove_prefix(static_cast<std::size_t>(end + 1 - text.data()));
@@ -148,6 +148,9 @@ std::optional<Format> ParseFormat(std::string_view text) {
   }
   text.remove_prefix(kHomeWord.size());
   text.remove_suffix(1);
+  if (text.contains('\n')) {
+    return std::nullopt;
+  }
   format.home = text;
   return format;
 }
@@ -185,6 +188,12 @@ Result<Format> ReadFormat(const DataDir& dir) {
         "{} has data directory format {}; this version of lake knows {}: use a newer lake",
         dir.root, format->number, kDataDirFormat));
   }
+  if (format->number < kDataDirFormat) {
+    return Unimplemented(fmt::format(
+        "{} has data directory format {}, which was used only before lake 0.1 and does not say "
+        "where the directory was made; make another, and register its tables there",
+        dir.root, format->number));
+  }
   return *std::move(format);
 }
 
@@ -220,6 +229,9 @@ Result<bool> IsFresh(const DataDir& dir) {
 Result<DataDir> LocateDataDir(std::string_view path) {
   if (path.empty()) {
     return InvalidArgument("the data directory's path is empty");
+  }
+  if (path.contains('\n')) {
+    return InvalidArgument("the data directory's path has a line break");
   }
   std::error_code failure;
   const fs::path absolute = fs::absolute(fs::path(path), failure);

@@ -8,7 +8,7 @@
 namespace lake::server {
 
 // The newest form of a data directory that this program knows, and the one it makes.
-inline constexpr int kDataDirFormat = 1;
+inline constexpr int kDataDirFormat = 2;
 
 // Where things are in a data directory.
 struct DataDir {
@@ -24,13 +24,13 @@ struct DataDir {
 };
 
 // Returns the paths of the data directory that `path` names, without looking at it.
-// kInvalidArgument: the path is empty.
+// kInvalidArgument: the path is empty, or has a line break.
 Result<DataDir> LocateDataDir(std::string_view path);
 
 // Checks that the directory exists and has a form this program knows.
 //   kNotFound         there is nothing at that path.
 //   kInvalidArgument  something else is there: not a directory, or one that Lake did not make.
-//   kUnimplemented    a newer version of Lake made it.
+//   kUnimplemented    a newer version of Lake made it, or one from before the first release.
 //   kPermissionDenied, kUnavailable   it cannot be read.
 Status CheckDataDir(const DataDir& dir);
 

@@ -55,11 +55,13 @@ TEST_F(DataDirTest, AnEmptyDirectoryIsTakenAndAForeignOneIsNotTouched) {
 TEST_F(DataDirTest, ANewerFormatIsRefusedAndADamagedOneIsNotOurs) {
   const DataDir dir = At("lake");
   ASSERT_THAT(EnsureDataDir(dir), IsOk());
-  Write(dir.format_path(), "lake 2\n");
-  EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kUnimplemented));
-  for (const std::string text :
-       {"", "lake", "lake x\n", "lake 0\n", "lake 1x\n", "lake 1\n", "pond 1\n",
-        "lake 99999999999999999999\n", "lake 1\nhome", "lake 1\nhome /x"}) {
+  for (const std::string text : {"lake 1\n", "lake 3\n", "lake 3\nmore\n"}) {
+    Write(dir.format_path(), text);
+    EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kUnimplemented)) << text;
+  }
+  for (const std::string text : {"", "lake", "lake x\n", "lake 0\n", "lake 2x\n", "lake 2\n",
+                                 "pond 2\n", "lake 99999999999999999999\n", "lake 2\nhome",
+                                 "lake 2\nhome /x", "lake 2\nhome /x\nmore\n"}) {
     Write(dir.format_path(), text);
     EXPECT_THAT(CheckDataDir(dir), IsError(ErrorCode::kInvalidArgument)) << text;
   }
@@ -95,6 +97,7 @@ TEST_F(DataDirTest, PathsAreAbsoluteAndNormal) {
   EXPECT_EQ(LocateDataDir("/a/./b/../c/").value().root, "/a/c");
   EXPECT_TRUE(LocateDataDir("x").value().root.starts_with('/'));
   EXPECT_THAT(LocateDataDir(""), IsError(ErrorCode::kInvalidArgument));
+  EXPECT_THAT(LocateDataDir("a\nb"), IsError(ErrorCode::kInvalidArgument));
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ struct EmbeddedOptions {
 
 // Lake in one process: the RocksDB metastore, the local warehouse, the lease and Metasrv over one data directory.
 //
-//   <data-dir>/FORMAT       "lake 1", the form of everything below, and where it was made
+//   <data-dir>/FORMAT       "lake 2", the form of everything below, and where it was made
 //   <data-dir>/metastore/   RocksDB
 //   <data-dir>/warehouse/   table files
 //   <data-dir>/owner        who holds the directory now, as JSON
