@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import secrets
+import signal
 import subprocess
 import time
 
@@ -40,6 +41,12 @@ def tree(path):
         for file in sorted(path.rglob("*"))
         if file.is_file()
     }
+
+
+def end_by_signals():
+    """Lets a process be ended by signals that whoever started the tests may ignore, as nohup and background jobs do."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
 
 
 class Lake:
@@ -85,6 +92,7 @@ class Lake:
             text=True,
             cwd=self.folder,
             env=environment,
+            preexec_fn=end_by_signals,
         )
 
     def must(self, *arguments, **options):

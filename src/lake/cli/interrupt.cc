@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -117,28 +118,49 @@ void InterruptGuard::Watch() {
 
 namespace {
 
-// What the handler writes. Set while a LastWords lives.
+// What the handler writes. It is never freed: a handler may still run on some thread when its LastWords is gone.
+struct Words {
+  enum class Phase : int { kSilent, kArmed, kSpeaking };
+
+  std::atomic<Phase> phase = Phase::kSilent;
+  std::array<char, LastWords::kTextMax> text{};
+  std::size_t size = 0;  // Like the text, written only while silent.
+};
+
+static_assert(std::atomic<Words::Phase>::is_always_lock_free, "a signal handler uses it");
+
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables): a signal handler can be given nothing.
-std::atomic<const std::string*> last_words = nullptr;
+Words last_words;
 
 void OnEnd(int signal) {
-  // Several signals, or several threads: one of them speaks.
-  if (const std::string* text = last_words.exchange(nullptr); text != nullptr) {
-    static_cast<void>(!write(STDERR_FILENO, text->data(), text->size()));
+  auto phase = Words::Phase::kArmed;
+  if (last_words.phase.compare_exchange_strong(phase, Words::Phase::kSpeaking)) {
+    static_cast<void>(!write(STDERR_FILENO, last_words.text.data(), last_words.size));
+    // Only now: SA_RESETHAND would let a second signal end the process before the words are out.
+    struct sigaction end{};
+    end.sa_handler = SIG_DFL;
+    sigaction(signal, &end, nullptr);
+  } else if (phase == Words::Phase::kSpeaking) {
+    return;  // Another thread has a signal of its own, speaks, and then ends the process.
   }
-  // SA_RESETHAND has given the signal its default meaning back.
   raise(signal);
 }
 
 }  // namespace
 
-LastWords::LastWords(std::string text) : text_(std::move(text)) {
-  LAKE_CHECK(last_words.exchange(&text_) == nullptr, "one lives at a time");
+LastWords::LastWords(const std::string& text) {
+  LAKE_CHECK(last_words.phase.load() == Words::Phase::kSilent, "one lives at a time");
+  LAKE_CHECK(text.size() <= kTextMax, "last words are short");
+  std::ranges::copy(text, last_words.text.begin());
+  last_words.size = text.size();
+  last_words.phase.store(Words::Phase::kArmed);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     struct sigaction action{};
     action.sa_handler = OnEnd;
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
     sigemptyset(&action.sa_mask);
+    for (const int signal : kSignals) {
+      sigaddset(&action.sa_mask, signal);
+    }
     sigaction(kSignals[i], nullptr, &previous_[i]);
     if (previous_[i].sa_handler != SIG_IGN) {
       sigaction(kSignals[i], &action, nullptr);
@@ -147,10 +169,14 @@ LastWords::LastWords(std::string text) : text_(std::move(text)) {
 }
 
 LastWords::~LastWords() {
+  auto phase = Words::Phase::kArmed;
+  while (!last_words.phase.compare_exchange_strong(phase, Words::Phase::kSilent)) {
+    pause();  // A handler speaks on another thread, and then ends the process.
+    phase = Words::Phase::kArmed;
+  }
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &previous_[i], nullptr);
   }
-  last_words.store(nullptr);
 }
 
 }  // namespace lake::cli

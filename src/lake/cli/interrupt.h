@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <array>
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -39,8 +40,11 @@ class InterruptGuard {
 // Single-threaded.
 class LastWords {
  public:
-  explicit LastWords(std::string text);
-  // Gives the signals their earlier meanings back.
+  static constexpr std::size_t kTextMax = 1024;
+
+  // `text` has at most kTextMax bytes.
+  explicit LastWords(const std::string& text);
+  // Gives the signals their earlier meanings back. Blocks for ever while the text is being written: the process is ending.
   ~LastWords();
   LastWords(const LastWords&) = delete;
   LastWords& operator=(const LastWords&) = delete;
@@ -48,7 +52,6 @@ class LastWords {
  private:
   static constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-  std::string text_;
   std::array<struct sigaction, kSignals.size()> previous_{};
 };
 

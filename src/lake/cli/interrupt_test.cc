@@ -3,9 +3,12 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstddef>
+
 #include <gtest/gtest.h>
 
 #include "lake/base/mutex.h"
+#include "lake/testing/run_together.h"
 
 namespace lake::cli {
 namespace {
@@ -45,6 +48,7 @@ TEST(LastWords, AreWrittenBeforeTheSignalEndsTheProcess) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     EXPECT_EXIT(
         {
+          ::signal(signal, SIG_DFL);  // Whoever started this may ignore it, as nohup does.
           const LastWords words("the last words\n");
           raise(signal);
         },
@@ -63,12 +67,43 @@ TEST(LastWords, AreNotWrittenWhenTheSignalIsIgnoredOrTheyAreOver) {
       ::testing::ExitedWithCode(0), "^$");
   EXPECT_EXIT(
       {
+        signal(SIGTERM, SIG_DFL);
         {
           const LastWords words("the last words\n");
         }
         raise(SIGTERM);
       },
       ::testing::KilledBySignal(SIGTERM), "^$");
+}
+
+TEST(LastWords, OfOneAreNotThoseOfAnEarlierOne) {
+  EXPECT_EXIT(
+      {
+        signal(SIGTERM, SIG_DFL);
+        {
+          const LastWords first("the first and longer words\n");
+        }
+        const LastWords second("the second\n");
+        raise(SIGTERM);
+      },
+      ::testing::KilledBySignal(SIGTERM), "^the second\n$");
+}
+
+TEST(LastWords, AreWrittenOnceWhenManySignalsComeOnManyThreads) {
+  EXPECT_EXIT(
+      {
+        for (const int each : {SIGINT, SIGTERM, SIGHUP}) {
+          signal(each, SIG_DFL);
+        }
+        const LastWords words("the last words\n");
+        testing::RunTogether(8, [](std::size_t thread) {
+          raise(thread % 2 == 0 ? SIGTERM : SIGINT);
+          while (true) {
+            pause();
+          }
+        });
+      },
+      [](int status) { return WIFSIGNALED(status); }, "^the last words\n$");
 }
 
 TEST(InterruptGuard, GivesTheSignalBack) {
