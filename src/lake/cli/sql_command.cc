@@ -107,8 +107,7 @@ std::unexpected<Failure> StatementFailed(const Error& error) {
   std::string next;
   if (error.code() == ErrorCode::kPermissionDenied) {
     next = "SQL only reads here: lake append, lake table and lake namespace change things";
-  } else if (error.code() == ErrorCode::kNotFound &&
-             error.message().find("snapshot") == std::string::npos) {
+  } else if (error.code() == ErrorCode::kNotFound) {
     next =
         "lake table list shows the tables there are; lake sql \"describe NS.T\" shows a table's "
         "columns";

@@ -595,13 +595,14 @@ struct Shape {
   bool empty = false;  // It has neither columns nor rows.
 };
 
-// Returns the first line of a CSV file as it is written, or nothing if it cannot be had.
+// Returns the first line of a CSV file that is not empty, as it is written, or nothing if it cannot be had.
 std::string FirstLine(duckdb::Connection& connection, const std::string& path) {
   const auto line = connection.Query(
       fmt::format("SELECT line FROM read_csv({}, auto_detect = false, header = false, delim = "
-                  "'\x01', quote = '', escape = '', columns = {{line: 'VARCHAR'}}) LIMIT 1",
+                  "'\x01', quote = '', escape = '', columns = {{line: 'VARCHAR'}}) "
+                  "WHERE line <> '' LIMIT 1",
                   PathLiteral(path)));
-  if (line->HasError() || line->RowCount() == 0 || line->GetValue(0, 0).IsNull()) {
+  if (line->HasError() || line->RowCount() == 0) {
     return {};
   }
   return line->GetValue(0, 0).ToString();
@@ -624,56 +625,49 @@ std::pair<char, std::size_t> LikelyDelimiter(std::string_view line) {
   return {kDelimiters[static_cast<std::size_t>(most - counts.begin())], *most};
 }
 
-// Says why a CSV file is not the table of several columns that its first line announces, or OK if that line announces none.
+// Returns CSV of `columns` columns, read as text as it stands, without guessing.
+std::string PlainCsvRelation(const std::string& path, const std::string& delimiter,
+                             std::size_t columns, bool header) {
+  std::string texts;
+  for (std::size_t i = 0; i < columns; ++i) {
+    texts += fmt::format("{}c{}: 'VARCHAR'", i == 0 ? "" : ", ", i);
+  }
+  return CsvRelation(
+      path, fmt::format("auto_detect = false, header = {}, delim = {}, columns = {{{}}}", header,
+                        Literal(delimiter), texts));
+}
+
+// Returns whether the first line of a CSV file announces several columns; an error names a line that then is longer or shorter.
 // DuckDB takes a file whose lines differ in length for one of a single column.
-Status CheckLinesAreAsLongAsTheFirst(duckdb::Connection& connection, const std::string& path) {
+Result<bool> AnnouncesSeveralColumns(duckdb::Connection& connection, const std::string& path) {
   const auto [delimiter, count] = LikelyDelimiter(FirstLine(connection, path));
   if (count == 0) {
-    return {};
-  }
-  std::string columns;
-  for (std::size_t i = 0; i <= count; ++i) {
-    columns += fmt::format("{}c{}: 'VARCHAR'", i == 0 ? "" : ", ", i);
+    return false;
   }
   const auto rows = connection.Query(
-      "SELECT count(*) FROM " +
-      CsvRelation(path,
-                  fmt::format("auto_detect = false, header = true, delim = {}, columns = {{{}}}",
-                              Literal(std::string(1, delimiter)), columns)));
+      "SELECT count(*) FROM " + PlainCsvRelation(path, std::string(1, delimiter), count + 1, true));
   if (rows->HasError()) {
     return std::unexpected(InputError(rows->GetErrorObject(), path));
   }
-  return InvalidArgument(
-      path +
-      ": it cannot be told how its fields are separated; are all lines as long as the first?");
-}
-
-Result<Shape> LookAtCsv(duckdb::Connection& connection, const std::string& path) {
-  std::error_code error;
-  if (std::filesystem::file_size(path, error) == 0 && !error) {
-    return InvalidArgument(path + ": is empty; a csv file begins with the names of its columns");
-  }
-  auto columns = DescribeRelation(connection, path, CsvRelation(path, kCsvAsText));
-  if (!columns.has_value() || columns->names.size() == 1) {
-    LAKE_TRY_VOID(CheckLinesAreAsLongAsTheFirst(connection, path));
-  }
-  if (!columns.has_value()) {
-    return std::unexpected(columns.error());
-  }
-  return Shape{.columns = *std::move(columns)};
+  return true;
 }
 
 // Checks that each column of a CSV file has a name of its own: DuckDB would make names up for the others.
 Status CheckNamesOfCsv(duckdb::Connection& connection, const std::string& path,
-                       const InputColumns& columns) {
+                       std::size_t columns) {
+  const auto sniffed = connection.Query(fmt::format("SELECT Delimiter FROM sniff_csv({}, {}, {})",
+                                                    PathLiteral(path), kCsvDialect, kCsvAsText));
+  if (sniffed->HasError()) {
+    return std::unexpected(InputError(sniffed->GetErrorObject(), path));
+  }
   const auto line = connection.Query(
-      "SELECT * FROM " +
-      CsvRelation(path, "header = false, all_varchar = true, null_padding = true") + " LIMIT 1");
-  if (line->HasError() || line->RowCount() == 0 || line->ColumnCount() != columns.names.size()) {
-    return {};  // Then the names are not the worst of it: reading the file will say what is.
+      fmt::format("SELECT * FROM {} LIMIT 1",
+                  PlainCsvRelation(path, sniffed->GetValue(0, 0).ToString(), columns, false)));
+  if (line->HasError()) {
+    return std::unexpected(InputError(line->GetErrorObject(), path));
   }
   std::map<std::string, std::size_t> seen;
-  for (std::size_t i = 0; i < columns.names.size(); ++i) {
+  for (std::size_t i = 0; i < columns; ++i) {
     const duckdb::Value written = line->GetValue(i, 0);
     std::string name = written.IsNull() ? "" : written.ToString();
     duckdb::StringUtil::Trim(name);
@@ -688,6 +682,25 @@ Status CheckNamesOfCsv(duckdb::Connection& connection, const std::string& path,
     }
   }
   return {};
+}
+
+Result<Shape> LookAtCsv(duckdb::Connection& connection, const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::file_size(path, error) == 0 && !error) {
+    return InvalidArgument(path + ": is empty; a csv file begins with the names of its columns");
+  }
+  auto columns = DescribeRelation(connection, path, CsvRelation(path, kCsvAsText));
+  if (!columns.has_value() || columns->names.size() == 1) {
+    LAKE_TRY(const bool several, AnnouncesSeveralColumns(connection, path));
+    if (!columns.has_value()) {
+      return std::unexpected(columns.error());
+    }
+    if (several) {
+      return InvalidArgument(path + ": it cannot be told how its fields are separated");
+    }
+  }
+  LAKE_TRY_VOID(CheckNamesOfCsv(connection, path, columns->names.size()));
+  return Shape{.columns = *std::move(columns)};
 }
 
 Result<Shape> LookAtJson(duckdb::Connection& connection, const std::string& path) {
@@ -827,7 +840,6 @@ Result<iceberg::Schema> InferInputSchema(duckdb::Connection& connection,
     return InvalidArgument(input.path + ": holds nothing from which columns could be told");
   }
   if (input.format == InputFormat::kCsv) {
-    LAKE_TRY_VOID(CheckNamesOfCsv(connection, input.path, shape.columns));
     // Only dates that read the same everywhere are taken for dates, because only those can be written.
     LAKE_TRY(
         shape.columns,

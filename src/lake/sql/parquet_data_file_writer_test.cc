@@ -661,6 +661,7 @@ TEST_F(Writer, InfersNothingFromACsvFileWhoseLinesDiffer) {
   EXPECT_THAT(InferCsv("a,b\n\"x,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
   EXPECT_THAT(InferCsv("a,b,c\n1,2\n3,4\n"), Refuses(HasSubstr("line 2: ")));
   EXPECT_THAT(InferCsv("a,b\n1,\"x\"y\n"), Refuses(HasSubstr("line 2: ")));
+  EXPECT_THAT(InferCsv("\na,b\n1,2\n3\n"), Refuses(HasSubstr("line 4: ")));
   // One column is one column, even if there are commas in it.
   EXPECT_EQ(Columns(InferCsv("a\n1\n2\n")), "1 a long\n");
   EXPECT_EQ(Columns(InferCsv("\"a,b\"\n1\n2\n")), "1 a,b long\n");
@@ -673,6 +674,35 @@ TEST_F(Writer, InfersNothingFromACsvFileWithoutNames) {
   EXPECT_THAT(InferCsv("a,A\n1,2\n"), Refuses(HasSubstr("columns 1 and 2 have the same name, A")));
   EXPECT_THAT(InferCsv("a,,c\n1,2,3\n"), Refuses(HasSubstr("column 2 has no name")));
   EXPECT_EQ(Columns(InferCsv("a, b\n1,2\n")), "1 a long\n2 b long\n");
+  // The names are looked at whatever stands in the rows.
+  EXPECT_THAT(InferCsv("a,b,a\n1,\"x\ny\",2\n"), Refuses(HasSubstr("the same name, a")));
+  EXPECT_THAT(InferCsv("a;;c\n1;\"x\ny\";2\n"), Refuses(HasSubstr("column 2 has no name")));
+}
+
+TEST_F(Writer, AppendsNoCsvFileWithoutNames) {
+  const iceberg::Schema schema = MakeSchema(
+      {Field(1, "a", Type::Long()), Field(2, "b", Type::Long()), Field(3, "a_1", Type::Long())});
+  EXPECT_THAT(StageText(schema, InputFormat::kCsv, "a,b,a\n1,2,3\n"),
+              Refuses(HasSubstr("columns 1 and 3 have the same name, a")));
+}
+
+TEST_F(Writer, TakesEveryFormOfCsv) {
+  const iceberg::Schema two =
+      MakeSchema({Field(1, "id", Type::Long()), Field(2, "name", Type::String())});
+  for (const std::string_view content :
+       {"id,name\n1,a\n2,\"b\nc\"\n", "id,name\r\n1,a\r\n2,\"b\nc\"\r\n",
+        "\xEF\xBB\xBFid,name\n1,a\n2,\"b\nc\"\n", "id,name\n1,a\n2,\"b\nc\"",
+        "\"id\",\"name\"\n\"1\",\"a\"\n2,\"b\nc\"\n", "name;id\na;1\n\"b\nc\";2\n",
+        "id\tname\n1\ta\n2\t\"b\nc\"\n", "id|name\n1|a\n2|\"b\nc\"\n"}) {
+    EXPECT_THAT(RoundTrip(two, StageText(two, InputFormat::kCsv, content)),
+                testing::IsOkAnd("1|a\n2|b\nc\n"))
+        << content;
+  }
+  const iceberg::Schema one = MakeSchema({Field(1, "id", Type::Long())});
+  EXPECT_THAT(RoundTrip(one, StageText(one, InputFormat::kCsv, "id\n1\n\n2\n")),
+              testing::IsOkAnd("1\nNULL\n2\n"))
+      << "in a file of one column an empty line is a null";
+  EXPECT_THAT(RoundTrip(one, StageText(one, InputFormat::kCsv, "id\n")), testing::IsOkAnd(""));
 }
 
 TEST_F(Writer, RefusesToInferTypesWithoutAPlace) {

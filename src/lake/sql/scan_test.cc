@@ -397,7 +397,7 @@ TEST_F(TimeTravel, FindsBranchesAndTags) {
   EXPECT_THAT(Query("SELECT * FROM ns.t AT (VERSION => 'v1')"), IsOkAnd("1|a\n"));
   EXPECT_THAT(Query("SELECT count(*) FROM ns.t AT (VERSION => '2')"), IsOkAnd("2\n"));
   EXPECT_THAT(Query("SELECT * FROM ns.t AT (VERSION => 'nobody')"),
-              IsError(ErrorCode::kNotFound,
+              IsError(ErrorCode::kInvalidArgument,
                       AllOf(HasSubstr("ns.t"), HasSubstr("nobody"), HasSubstr("audit, main, v1"))));
 }
 
@@ -412,12 +412,12 @@ TEST_F(TimeTravel, FindsWhatWasCurrentAtAMoment) {
                     "12:01:30+00' - INTERVAL 1 MINUTE)"),
               IsOkAnd("1\n"));
   EXPECT_THAT(Query("SELECT * FROM ns.t AT (TIMESTAMP => '2020-01-01')"),
-              IsError(ErrorCode::kNotFound, HasSubstr("2026-03-01 12:00:00")));
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("2026-03-01 12:00:00")));
 }
 
 TEST_F(TimeTravel, SaysWhatIsWrongWithAnAtClause) {
   EXPECT_THAT(Query("SELECT * FROM ns.t AT (VERSION => 99)"),
-              IsError(ErrorCode::kNotFound, HasSubstr("99")));
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("99")));
   EXPECT_THAT(Query("SELECT * FROM ns.t AT (VERSION => NULL)"),
               IsError(ErrorCode::kInvalidArgument));
   EXPECT_THAT(Query("SELECT * FROM ns.t AT (VERSION => 1.5)"),

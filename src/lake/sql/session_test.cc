@@ -140,7 +140,7 @@ TEST_F(Session, ShowsWhatATableConsistsOf) {
   EXPECT_THAT(Query("SELECT * FROM lake_files('t')"), IsError(ErrorCode::kInvalidArgument));
   EXPECT_THAT(Query("SELECT * FROM lake_files(NULL)"), IsError(ErrorCode::kInvalidArgument));
   EXPECT_THAT(Query("SELECT * FROM lake_files('ns.t', version := 'nobody')"),
-              IsError(ErrorCode::kNotFound));
+              IsError(ErrorCode::kInvalidArgument));
 }
 
 // --- reading only -------------------------------------------------------------------------------------------------------

@@ -28,8 +28,9 @@ Result<TableVersion> VersionOfSnapshot(const iceberg::TableMetadata& metadata,
                                        iceberg::SnapshotId snapshot) {
   const iceberg::Snapshot* found = metadata.FindSnapshot(snapshot);
   if (found == nullptr) {
-    return NotFound(fmt::format("there is no snapshot {}; lake_snapshots lists those there are",
-                                std::to_underlying(snapshot)));
+    return InvalidArgument(
+        fmt::format("there is no snapshot {}; lake_snapshots lists those there are",
+                    std::to_underlying(snapshot)));
   }
   return VersionOf(metadata, *found);
 }
@@ -52,8 +53,8 @@ Result<TableVersion> VersionOfRef(const iceberg::TableMetadata& metadata, std::s
   for (const auto& [known, unused] : metadata.refs) {
     names += names.empty() ? known : ", " + known;
   }
-  return NotFound(fmt::format("there is no branch or tag \"{}\"; there is {}", name,
-                              names.empty() ? "none" : names));
+  return InvalidArgument(fmt::format("there is no branch or tag \"{}\"; there is {}", name,
+                                     names.empty() ? "none" : names));
 }
 
 Result<TableVersion> VersionAsOf(const iceberg::TableMetadata& metadata, WallTime moment) {
@@ -65,11 +66,12 @@ Result<TableVersion> VersionAsOf(const iceberg::TableMetadata& metadata, WallTim
     }
   }
   if (found == nullptr) {
-    return NotFound(metadata.snapshot_log.empty()
-                        ? std::string("the table has no snapshot yet")
-                        : fmt::format("there is no snapshot as old as {}; the oldest is from {}",
-                                      FormatMoment(moment),
-                                      FormatMoment(metadata.snapshot_log.front().timestamp)));
+    return InvalidArgument(
+        metadata.snapshot_log.empty()
+            ? std::string("the table has no snapshot yet")
+            : fmt::format("there is no snapshot as old as {}; the oldest is from {}",
+                          FormatMoment(moment),
+                          FormatMoment(metadata.snapshot_log.front().timestamp)));
   }
   return VersionOfSnapshot(metadata, found->snapshot_id);
 }

@@ -24,17 +24,17 @@ struct TableVersion {
 // Returns the version one reads without saying which.
 TableVersion CurrentVersion(const iceberg::TableMetadata& metadata);
 
-// Returns the version of a snapshot, with the columns the table had then. kNotFound: the table has
+// Returns the version of a snapshot, with the columns the table had then. kInvalidArgument: the table has
 // no such snapshot (any more); the message says what there is.
 Result<TableVersion> VersionOfSnapshot(const iceberg::TableMetadata& metadata,
                                        iceberg::SnapshotId snapshot);
 
 // Returns the version that a branch or tag names; if there is no such ref and the text is a number,
 // that of the snapshot. A branch has the table's columns of today, a tag those of its snapshot.
-// kNotFound: neither; the message lists the refs.
+// kInvalidArgument: neither; the message lists the refs.
 Result<TableVersion> VersionOfRef(const iceberg::TableMetadata& metadata, std::string_view name);
 
-// Returns the version that was current at a moment, with the columns of then. kNotFound: the table
+// Returns the version that was current at a moment, with the columns of then. kInvalidArgument: the table
 // (or what is left of its history) is younger.
 Result<TableVersion> VersionAsOf(const iceberg::TableMetadata& metadata, WallTime moment);
 
