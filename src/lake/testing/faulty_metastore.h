@@ -165,6 +165,7 @@ class FaultyMetaStore final : public metastore::MetaStore {
       delayed = std::exchange(delayed_, {});
     }
     std::vector<Result<metastore::CommitResult>> results;
+    results.reserve(delayed.size());
     for (const metastore::Transaction& transaction : delayed) {
       results.push_back(under_.Commit(transaction, deadline));
     }
