@@ -140,7 +140,7 @@ def test_check_finds_a_missing_data_file(orders):
 def test_status_tells_the_state_of_the_directory(orders):
     status = orders.status()
     assert status["data_dir"] == str(orders.data_dir)
-    assert status["format"] == 1
+    assert status["format"] == 2
     assert status["epoch"] == 2
     assert status["released"] is True
     assert status["namespaces"] == 1 and status["tables"] == 1 and status["pending"] == []
@@ -152,7 +152,7 @@ def test_status_tells_the_state_of_the_directory(orders):
 
 def test_version_and_help_need_no_directory(bare_lake):
     assert bare_lake.must("version").startswith("lake ")
-    assert bare_lake.must_json("version", "--json")["data_dir_format"] == 1
+    assert bare_lake.must_json("version", "--json")["data_dir_format"] == 2
     assert "Example" in bare_lake.must("--help")
     assert not bare_lake.data_dir.exists()
 
