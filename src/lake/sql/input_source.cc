@@ -345,7 +345,7 @@ Status CheckJsonNames(const LogicalType& from, const iceberg::Type& to, const st
       if (field == to.fields().end()) {
         return InvalidArgument(fmt::format("{}.{} is not in the table", what, name));
       }
-      LAKE_TRY_VOID(CheckJsonNames(type, field->type, what + "." + name));
+      LAKE_TRY_VOID(CheckJsonNames(type, field->type, fmt::format("{}.{}", what, name)));
     }
   }
   return {};
