@@ -1,0 +1,98 @@
+#include "lake/testing/dynamo_protocol.h"
+
+#include <set>
+
+namespace lake::testing {
+
+namespace {
+
+std::unexpected<DynamoError> Invalid(std::string message) {
+  return std::unexpected(
+      DynamoError{.kind = DynamoError::Kind::kValidation, .message = std::move(message)});
+}
+
+}  // namespace
+
+bool DynamoCondition::HoldsFor(const std::optional<std::string>& value) const {
+  switch (kind) {
+    case Kind::kNone:
+      return true;
+    case Kind::kAbsent:
+      return !value.has_value();
+    case Kind::kEquals:
+      return value == bytes;
+  }
+  return false;
+}
+
+std::size_t DynamoItemBytes(const DynamoKey& key, std::string_view value) {
+  return key.partition.size() + key.sort.size() + value.size();
+}
+
+DynamoAnswer<void> ValidateKey(const DynamoKey& key) {
+  if (key.partition.empty() || key.sort.empty()) {
+    return Invalid("a key attribute must not be empty");
+  }
+  if (key.partition.size() > kDynamoPartitionBytesMax) {
+    return Invalid("the partition key is too long");
+  }
+  if (key.sort.size() > kDynamoSortBytesMax) {
+    return Invalid("the sort key is too long");
+  }
+  return {};
+}
+
+DynamoAnswer<void> ValidateKeys(const std::vector<DynamoKey>& keys) {
+  if (keys.empty() || keys.size() > kDynamoTransactionActionsMax) {
+    return Invalid("a transaction has 1 to 100 items");
+  }
+  std::set<DynamoKey> seen;
+  for (const DynamoKey& key : keys) {
+    if (const DynamoAnswer<void> valid = ValidateKey(key); !valid) {
+      return valid;
+    }
+    if (!seen.insert(key).second) {
+      return Invalid("a transaction must not name an item twice");
+    }
+  }
+  return {};
+}
+
+DynamoAnswer<void> ValidateTransaction(const TransactWriteItems& request) {
+  if (const auto& token = request.client_request_token;
+      token.has_value() && (token->empty() || token->size() > kDynamoTokenBytesMax)) {
+    return Invalid("a client request token has 1 to 36 characters");
+  }
+  std::vector<DynamoKey> keys;
+  std::size_t bytes = 0;
+  for (const DynamoAction& action : request.actions) {
+    keys.push_back(action.key);
+    bytes += DynamoItemBytes(action.key, action.value);
+    if (action.verb == DynamoAction::Verb::kConditionCheck &&
+        action.condition.kind == DynamoCondition::Kind::kNone) {
+      return Invalid("a ConditionCheck needs a condition");
+    }
+  }
+  if (bytes > kDynamoTransactionBytesMax) {
+    return Invalid("a transaction has at most 4 MB");
+  }
+  return ValidateKeys(keys);
+}
+
+DynamoAnswer<void> ValidateQuery(const DynamoQuery& query) {
+  if (query.partition.empty() || query.partition.size() > kDynamoPartitionBytesMax) {
+    return Invalid("a partition key has 1 to 2048 bytes");
+  }
+  if (query.prefix.size() > kDynamoSortBytesMax || query.after.size() > kDynamoSortBytesMax) {
+    return Invalid("the sort key is too long");
+  }
+  if (query.limit == 0) {
+    return Invalid("a limit is at least 1");
+  }
+  if (!query.after.empty() && !query.after.starts_with(query.prefix)) {
+    return Invalid("the starting key is outside what the query asks for");
+  }
+  return {};
+}
+
+}  // namespace lake::testing
