@@ -22,7 +22,7 @@ struct KindName {
   std::string_view name;
 };
 
-constexpr std::array<KindName, 7> kKindNames = {{
+constexpr std::array<KindName, 18> kKindNames = {{
     {OperationKind::kCreateNamespace, "create-namespace"},
     {OperationKind::kDropNamespace, "drop-namespace"},
     {OperationKind::kSetNamespaceProperties, "set-namespace-properties"},
@@ -30,6 +30,17 @@ constexpr std::array<KindName, 7> kKindNames = {{
     {OperationKind::kRegisterTable, "register-table"},
     {OperationKind::kAppend, "append"},
     {OperationKind::kDropTable, "drop-table"},
+    {OperationKind::kRenameTable, "rename-table"},
+    {OperationKind::kCommitTable, "commit-table"},
+    {OperationKind::kCommitTables, "commit-tables"},
+    {OperationKind::kUndropTable, "undrop-table"},
+    {OperationKind::kExpireSnapshots, "expire-snapshots"},
+    {OperationKind::kCompactFiles, "compact-files"},
+    {OperationKind::kMergeManifests, "merge-manifests"},
+    {OperationKind::kCreateView, "create-view"},
+    {OperationKind::kReplaceView, "replace-view"},
+    {OperationKind::kDropView, "drop-view"},
+    {OperationKind::kRenameView, "rename-view"},
 }};
 
 Result<OperationKind> ParseKind(std::string_view name) {

@@ -54,6 +54,17 @@ enum class OperationKind {
   kRegisterTable,
   kAppend,
   kDropTable,
+  kRenameTable,
+  kCommitTable,   // Updates of one table, with requirements.
+  kCommitTables,  // The same of several tables at once.
+  kUndropTable,
+  kExpireSnapshots,
+  kCompactFiles,  // Small data files become fewer larger ones.
+  kMergeManifests,
+  kCreateView,
+  kReplaceView,
+  kDropView,
+  kRenameView,
 };
 
 // Returns the name in records and on the command line, e.g. "create-table".
