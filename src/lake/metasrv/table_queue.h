@@ -4,7 +4,10 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "lake/base/mutex.h"
 #include "lake/base/result.h"
@@ -25,8 +28,9 @@ inline std::string NameTurn(const catalog::TableName& name) {
   return "name:" + name.ToString();
 }
 
-// The serialiser of tables: tasks of one key run one after another, in the order they came; tasks of different keys run in parallel
-// on the workers of a TaskGroup. Keys without tasks are forgotten. Thread-safe.
+// The serialiser of tables: tasks of one key run one after another, in the order they came; tasks without a common key run in
+// parallel on the workers of a TaskGroup. A task of several keys runs when its turn of each has come; all turns are taken at one
+// instant, so that tasks never wait for each other in a circle. Keys without tasks are forgotten. Thread-safe.
 class TableQueue {
  public:
   // `workers` must outlive this. At most `waiting_max` tasks of one key may wait.
@@ -36,18 +40,30 @@ class TableQueue {
   // Takes `task` to run after the tasks of `key` that came before it; a task once taken runs to its end. kUnavailable when too many
   // wait for this key or for a worker, kCancelled when the workers are stopping; then the task never runs.
   Status Submit(const std::string& key, std::function<void()> task) EXCLUDES(mutex_);
+  // The same after the tasks of every one of `keys`, of which there is at least one.
+  Status Submit(const std::set<std::string>& keys, std::function<void()> task) EXCLUDES(mutex_);
 
   // Returns how many keys have a task that runs or waits.
   std::size_t busy_keys() EXCLUDES(mutex_);
 
  private:
-  void Run(const std::string& key, const std::function<void()>& first) EXCLUDES(mutex_);
+  struct Task {
+    std::set<std::string> keys;
+    std::function<void()> run;
+    std::size_t turns_missing = 0;  // Keys in whose line others stand before it.
+  };
+
+  using TaskPtr = std::shared_ptr<Task>;
+
+  void Run(TaskPtr task) EXCLUDES(mutex_);
+  // Takes a task that has ended out of its lines and returns those whose turn has come by that.
+  std::vector<TaskPtr> Leave(const Task& ended) EXCLUDES(mutex_);
 
   TaskGroup& workers_;
   const std::size_t waiting_max_;
   Mutex mutex_;
-  // A key is here while one of its tasks runs; the deque holds those that wait for it.
-  std::map<std::string, std::deque<std::function<void()>>> waiting_ GUARDED_BY(mutex_);
+  // The line of each key; the task at its head runs, or waits for its turn of another key.
+  std::map<std::string, std::deque<TaskPtr>> lines_ GUARDED_BY(mutex_);
 };
 
 }  // namespace lake::metasrv
