@@ -33,6 +33,20 @@ void PutUnreservedOutcome(const FinishedOperation& outcome, Transaction& transac
   PutOutcome(outcome, transaction);
 }
 
+// Moves what stands under one key to another of its family. `other_key` is the new name in the other family.
+Result<Transaction> Rename(const Renaming& renaming, std::string from_key, std::string to_key,
+                           std::string other_key) {
+  Transaction transaction;
+  transaction.Delete(std::move(from_key), Expectation::Exactly(renaming.read_bytes));
+  transaction.Put(std::move(to_key), Expectation::Absent(), renaming.next_bytes);
+  transaction.Check(std::move(other_key), Expectation::Absent());
+  LAKE_TRY(std::string namespace_key, NamespaceKey(renaming.to.ns));
+  transaction.Check(std::move(namespace_key), Expectation::Exactly(renaming.namespace_bytes));
+  PutDirectory(renaming.directory, transaction);
+  PutUnreservedOutcome(renaming.outcome, transaction);
+  return transaction;
+}
+
 }  // namespace
 
 Transaction Reserve(const std::vector<PendingOperation>& operations) {
@@ -130,6 +144,76 @@ Result<Transaction> DropNamespace(const Namespace& ns, const std::string& read_b
   LAKE_TRY(std::string key, NamespaceKey(ns));
   transaction.Delete(std::move(key), Expectation::Exactly(read_bytes));
   ReplaceDirectory(read_directory, directory, transaction);
+  PutUnreservedOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> SetNamespaceProperties(const Namespace& ns, const std::string& read_bytes,
+                                           const NamespaceRecord& record,
+                                           const FinishedOperation& outcome) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, NamespaceKey(ns));
+  transaction.Put(std::move(key), Expectation::Exactly(read_bytes), Encode(record));
+  PutUnreservedOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> CommitVersions(const std::vector<NextVersion>& tables,
+                                   const FinishedOperation& outcome) {
+  LAKE_CHECK(!tables.empty(), "a commit is of a table");
+  Transaction transaction;
+  for (const NextVersion& table : tables) {
+    LAKE_TRY(std::string key, TableKey(table.name));
+    transaction.Put(std::move(key), Expectation::Exactly(table.base), Encode(table.next));
+  }
+  PutUnreservedOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> RenameTable(const Renaming& renaming) {
+  LAKE_TRY(std::string from_key, TableKey(renaming.from));
+  LAKE_TRY(std::string to_key, TableKey(renaming.to));
+  LAKE_TRY(std::string view_key, ViewKey(renaming.to));
+  return Rename(renaming, std::move(from_key), std::move(to_key), std::move(view_key));
+}
+
+Result<Transaction> RenameView(const Renaming& renaming) {
+  LAKE_TRY(std::string from_key, ViewKey(renaming.from));
+  LAKE_TRY(std::string to_key, ViewKey(renaming.to));
+  LAKE_TRY(std::string table_key, TableKey(renaming.to));
+  return Rename(renaming, std::move(from_key), std::move(to_key), std::move(table_key));
+}
+
+Result<Transaction> CreateView(const TableName& name, const ViewRecord& record,
+                               const std::string& namespace_bytes, const Uuid& directory,
+                               const FinishedOperation& outcome) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, ViewKey(name));
+  transaction.Put(std::move(key), Expectation::Absent(), Encode(record));
+  LAKE_TRY(std::string table_key, TableKey(name));
+  transaction.Check(std::move(table_key), Expectation::Absent());
+  LAKE_TRY(std::string namespace_key, NamespaceKey(name.ns));
+  transaction.Check(std::move(namespace_key), Expectation::Exactly(namespace_bytes));
+  PutDirectory(directory, transaction);
+  PutUnreservedOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> ReplaceView(const TableName& name, const std::string& read_bytes,
+                                const ViewRecord& record, const FinishedOperation& outcome) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, ViewKey(name));
+  transaction.Put(std::move(key), Expectation::Exactly(read_bytes), Encode(record));
+  PutUnreservedOutcome(outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> DropView(const TableName& name, const std::string& read_bytes,
+                             const Uuid& directory, const FinishedOperation& outcome) {
+  Transaction transaction;
+  LAKE_TRY(std::string key, ViewKey(name));
+  transaction.Delete(std::move(key), Expectation::Exactly(read_bytes));
+  PutDirectory(directory, transaction);
   PutUnreservedOutcome(outcome, transaction);
   return transaction;
 }

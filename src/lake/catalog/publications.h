@@ -81,6 +81,53 @@ Result<metastore::Transaction> DropNamespace(const Namespace& ns, const std::str
                                              const Uuid& directory,
                                              const FinishedOperation& outcome);
 
+// Gives a namespace other properties. `read_bytes` is what `record` was made of.
+Result<metastore::Transaction> SetNamespaceProperties(const Namespace& ns,
+                                                      const std::string& read_bytes,
+                                                      const NamespaceRecord& record,
+                                                      const FinishedOperation& outcome);
+
+// A table, and the registration that takes the place of the one that was read.
+struct NextVersion {
+  TableName name;
+  std::string base;
+  Registration next;
+};
+
+// Makes versions of one or more different tables current at once that were not reserved: everything they name is complete, and
+// nobody could have finished them.
+Result<metastore::Transaction> CommitVersions(const std::vector<NextVersion>& tables,
+                                              const FinishedOperation& outcome);
+
+// Moves a table or a view to a name that no other has, maybe in another namespace.
+struct Renaming {
+  TableName from;
+  TableName to;
+  std::string read_bytes;       // Of the registration, or of the view's record.
+  std::string next_bytes;       // What stands under the new name.
+  std::string namespace_bytes;  // Of the namespace it moves to.
+  Uuid directory;
+  FinishedOperation outcome;
+};
+
+// Each returns the transaction that renames it.
+Result<metastore::Transaction> RenameTable(const Renaming& renaming);
+Result<metastore::Transaction> RenameView(const Renaming& renaming);
+
+// Creates a view under a name that neither a table nor a view has.
+Result<metastore::Transaction> CreateView(const TableName& name, const ViewRecord& record,
+                                          const std::string& namespace_bytes, const Uuid& directory,
+                                          const FinishedOperation& outcome);
+
+// Gives a view another metadata file. `read_bytes` is the record it is built on.
+Result<metastore::Transaction> ReplaceView(const TableName& name, const std::string& read_bytes,
+                                           const ViewRecord& record,
+                                           const FinishedOperation& outcome);
+
+// Drops a view. Its files stay.
+Result<metastore::Transaction> DropView(const TableName& name, const std::string& read_bytes,
+                                        const Uuid& directory, const FinishedOperation& outcome);
+
 // Names an existing metadata file as a table, if since dir/names was read no name has come or gone.
 // If the table had been dropped, its tombstone goes.
 struct Registering {

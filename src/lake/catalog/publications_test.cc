@@ -71,6 +71,22 @@ class Publications : public ::testing::Test {
             .outcome = outcome};
   }
 
+  // Makes what stands in `family` at n.t move to n.u, or to another namespace.
+  Renaming Move(const std::string& key, const TableName& to, const FinishedOperation& outcome) {
+    return {.from = kTable,
+            .to = to,
+            .read_bytes = Read(key).value(),
+            .next_bytes = "moved",
+            .namespace_bytes = Read(NamespaceKey(to.ns).value()).value_or("none"),
+            .directory = Id('f'),
+            .outcome = outcome};
+  }
+
+  void MakeView(const Uuid& id) {
+    ASSERT_TRUE(
+        Applies(CreateView(kTable, {.uuid = Id('c')}, *Read("ns/n"), Id('e'), Done(id)).value()));
+  }
+
   void MakeNamespace() {
     ASSERT_TRUE(
         Applies(CreateNamespace(kTable.ns, {}, std::nullopt, Id('d'), Done(Id('0'))).value()));
@@ -89,6 +105,7 @@ class Publications : public ::testing::Test {
   }
 
   static inline const TableName kTable{.ns = {{"n"}}, .name = "t"};
+  static inline const TableName kFree{.ns = {{"n"}}, .name = "u"};
   testing::ManualClock clock_;
   MemoryMetaStore store_;
 };
@@ -283,6 +300,95 @@ TEST_F(Publications, ARegisteredTableNeedsItsNamespaceAndAnUnchangedDirectory) {
   EXPECT_FALSE(Applies(RegisterTable(registering).value()));
   registering.read_directory = Read(kDirectoryKey);
   EXPECT_TRUE(Applies(RegisterTable(registering).value()));
+}
+
+TEST_F(Publications, ARenamedTableIsUnderItsNewNameOnly) {
+  MakeNamespace();
+  MakeTable(Id('1'));
+  EXPECT_TRUE(Applies(RenameTable(Move("tbl/n/t", kFree, Done(Id('2')))).value()));
+  EXPECT_EQ(Read("tbl/n/t"), std::nullopt);
+  EXPECT_EQ(Read("tbl/n/u"), "moved");
+  EXPECT_EQ(Read(kDirectoryKey), Id('f').ToString());
+  EXPECT_NE(Read(OperationKey(Id('2'))), std::nullopt);
+}
+
+TEST_F(Publications, ATableIsNotRenamedToATakenNameOrIntoANamespaceThatIsGone) {
+  MakeNamespace();
+  const std::string registration = MakeTable(Id('1'));
+  const Renaming move = Move("tbl/n/t", kFree, Done(Id('2')));
+  for (const char* taken : {"tbl/n/u", "view/n/u"}) {
+    ASSERT_TRUE(Applies(Transaction().Put(taken, metastore::Expectation::Absent(), "x")));
+    EXPECT_FALSE(Applies(RenameTable(move).value())) << taken;
+    ASSERT_TRUE(Applies(Transaction().Delete(taken, metastore::Expectation::Any())));
+  }
+  EXPECT_FALSE(Applies(
+      RenameTable(Move("tbl/n/t", {.ns = {{"gone"}}, .name = "u"}, Done(Id('2')))).value()));
+  EXPECT_EQ(Read("tbl/n/t"), registration);
+  EXPECT_TRUE(Applies(RenameTable(move).value()));
+}
+
+TEST_F(Publications, AViewTakesNoNameOfATableAndMovesToNone) {
+  MakeNamespace();
+  MakeTable(Id('1'));
+  EXPECT_FALSE(Applies(CreateView(kTable, {}, *Read("ns/n"), Id('e'), Done(Id('2'))).value()));
+  ASSERT_TRUE(Applies(RenameTable(Move("tbl/n/t", kFree, Done(Id('3')))).value()));
+  MakeView(Id('4'));
+  EXPECT_FALSE(Applies(RenameView(Move("view/n/t", kFree, Done(Id('5')))).value()));
+  const TableName third{.ns = kTable.ns, .name = "v"};
+  EXPECT_TRUE(Applies(RenameView(Move("view/n/t", third, Done(Id('6')))).value()));
+  EXPECT_EQ(Read("view/n/v"), "moved");
+  EXPECT_EQ(Read("view/n/t"), std::nullopt);
+}
+
+TEST_F(Publications, AViewIsReplacedAndDroppedOnlyAsItWasRead) {
+  MakeNamespace();
+  MakeView(Id('1'));
+  const std::string first = *Read("view/n/t");
+  ASSERT_TRUE(Applies(ReplaceView(kTable, first, {.version = 2}, Done(Id('2'))).value()));
+  EXPECT_FALSE(Applies(ReplaceView(kTable, first, {.version = 3}, Done(Id('3'))).value()));
+  EXPECT_FALSE(Applies(DropView(kTable, first, Id('f'), Done(Id('4'))).value()));
+  EXPECT_TRUE(Applies(DropView(kTable, *Read("view/n/t"), Id('f'), Done(Id('5'))).value()));
+  EXPECT_EQ(Read("view/n/t"), std::nullopt);
+}
+
+TEST_F(Publications, VersionsOfSeveralTablesBecomeCurrentTogetherOrNotAtAll) {
+  MakeNamespace();
+  const std::string base = MakeTable(Id('1'));
+  ASSERT_TRUE(Applies(Transaction().Put("tbl/n/u", metastore::Expectation::Absent(), "other")));
+  const Registration next{.incarnation = Id('a'), .version = 2};
+  const auto commit = [&](const std::string& other_base, const Uuid& id) {
+    return Applies(CommitVersions({{.name = kTable, .base = base, .next = next},
+                                   {.name = kFree, .base = other_base, .next = next}},
+                                  Done(id))
+                       .value());
+  };
+  EXPECT_FALSE(commit("stale", Id('2')));
+  EXPECT_EQ(Read("tbl/n/t"), base);
+  EXPECT_TRUE(commit("other", Id('3')));
+  EXPECT_EQ(Read("tbl/n/t"), Encode(next));
+  EXPECT_EQ(Read("tbl/n/u"), Encode(next));
+}
+
+TEST_F(Publications, PropertiesAreSetOnlyOnTheNamespaceThatWasRead) {
+  MakeNamespace();
+  const std::string read = *Read("ns/n");
+  const NamespaceRecord record{.properties = {{"k", "v"}}};
+  ASSERT_TRUE(Applies(SetNamespaceProperties(kTable.ns, read, record, Done(Id('2'))).value()));
+  EXPECT_THAT(DecodeNamespaceRecord(*Read("ns/n")), IsOkAnd(record));
+  EXPECT_FALSE(Applies(SetNamespaceProperties(kTable.ns, read, {}, Done(Id('3'))).value()));
+}
+
+TEST_F(Publications, NothingIsChangedWhileItsOperationIsPending) {
+  MakeNamespace();
+  const std::string registration = MakeTable(Id('1'));
+  ASSERT_TRUE(Applies(Reserve({Pend(Id('2'), registration, "/w/a/2")})));
+  const FinishedOperation outcome = Done(Id('2'));
+  EXPECT_FALSE(Applies(RenameTable(Move("tbl/n/t", kFree, outcome)).value()));
+  EXPECT_FALSE(Applies(
+      CommitVersions({{.name = kTable, .base = registration, .next = {}}}, outcome).value()));
+  EXPECT_FALSE(Applies(SetNamespaceProperties(kTable.ns, *Read("ns/n"), {}, outcome).value()));
+  EXPECT_FALSE(Applies(CreateView(kFree, {}, *Read("ns/n"), Id('e'), outcome).value()));
+  EXPECT_EQ(Read("tbl/n/t"), registration);
 }
 
 }  // namespace

@@ -202,6 +202,18 @@ Result<Registration> ReadRegistration(const bj::object& object) {
   return record;
 }
 
+Result<ViewRecord> ReadViewRecord(const bj::object& object) {
+  ViewRecord record;
+  LAKE_TRY(record.uuid, GetUuid(object, "uuid"));
+  LAKE_TRY(record.location, json::GetString(object, "location"));
+  LAKE_TRY(record.metadata_location, json::GetString(object, "metadata-location"));
+  LAKE_TRY(record.version, GetUnsigned(object, "version"));
+  LAKE_TRY(record.last_operation, GetUuid(object, "last-operation"));
+  record.unknown =
+      Unknown(object, {"uuid", "location", "metadata-location", "version", "last-operation"});
+  return record;
+}
+
 Result<PendingTable> ReadPendingTable(const bj::value& value) {
   LAKE_TRY(const bj::object* object, json::AsObject(value, "a pending table"));
   PendingTable table;
@@ -334,6 +346,16 @@ std::string Encode(const Registration& record) {
   return json::Write(object);
 }
 
+std::string Encode(const ViewRecord& record) {
+  bj::object object = StartRecord(record.unknown);
+  object["uuid"] = ToJson(record.uuid.ToString());
+  object["location"] = ToJson(record.location);
+  object["metadata-location"] = ToJson(record.metadata_location);
+  object["version"] = record.version;
+  object["last-operation"] = ToJson(record.last_operation.ToString());
+  return json::Write(object);
+}
+
 std::string Encode(const PendingRecord& record) {
   bj::object object = StartRecord(record.unknown);
   object["kind"] = ToJson(OperationKindName(record.kind));
@@ -390,6 +412,10 @@ Result<NamespaceRecord> DecodeNamespaceRecord(std::string_view bytes) {
 
 Result<Registration> DecodeRegistration(std::string_view bytes) {
   return Decode(bytes, "table registration", ReadRegistration);
+}
+
+Result<ViewRecord> DecodeViewRecord(std::string_view bytes) {
+  return Decode(bytes, "view record", ReadViewRecord);
 }
 
 Result<PendingRecord> DecodePendingRecord(std::string_view bytes) {

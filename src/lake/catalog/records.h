@@ -45,6 +45,18 @@ struct Registration {
   bool operator==(const Registration&) const = default;
 };
 
+// view/<namespace>/<view>: names a view's current metadata file.
+struct ViewRecord {
+  Uuid uuid;
+  std::string location;  // Where its files live, without a trailing slash.
+  std::string metadata_location;
+  std::uint64_t version = 0;  // 1 at creation, +1 with every new metadata file.
+  Uuid last_operation;        // The operation that published this version.
+  std::string unknown;
+
+  bool operator==(const ViewRecord&) const = default;
+};
+
 // What an operation does. The names are part of the record format.
 enum class OperationKind {
   kCreateNamespace,
@@ -141,11 +153,13 @@ struct Tombstone {
 // Encode returns a record's bytes. Decode reads them back; see the top of this file for its errors.
 std::string Encode(const NamespaceRecord& record);
 std::string Encode(const Registration& record);
+std::string Encode(const ViewRecord& record);
 std::string Encode(const PendingRecord& record);
 std::string Encode(const OperationRecord& record);
 std::string Encode(const Tombstone& record);
 Result<NamespaceRecord> DecodeNamespaceRecord(std::string_view bytes);
 Result<Registration> DecodeRegistration(std::string_view bytes);
+Result<ViewRecord> DecodeViewRecord(std::string_view bytes);
 Result<PendingRecord> DecodePendingRecord(std::string_view bytes);
 Result<OperationRecord> DecodeOperationRecord(std::string_view bytes);
 Result<Tombstone> DecodeTombstone(std::string_view bytes);

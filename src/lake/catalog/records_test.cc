@@ -68,6 +68,12 @@ TEST(Records, EveryRecordReadsBackEqual) {
   const NamespaceRecord ns{.properties = {{"k", "v"}, {"owner", "ü\""}}};
   EXPECT_THAT(DecodeNamespaceRecord(Encode(ns)), IsOkAnd(ns));
   EXPECT_THAT(DecodeRegistration(Encode(SampleRegistration())), IsOkAnd(SampleRegistration()));
+  const ViewRecord view{.uuid = kOther,
+                        .location = "/w/v",
+                        .metadata_location = "/w/v/metadata/1.json",
+                        .version = 2,
+                        .last_operation = kId};
+  EXPECT_THAT(DecodeViewRecord(Encode(view)), IsOkAnd(view));
   EXPECT_THAT(DecodePendingRecord(Encode(SamplePending())), IsOkAnd(SamplePending()));
   EXPECT_THAT(DecodeOperationRecord(Encode(SampleOperation(true))), IsOkAnd(SampleOperation(true)));
   EXPECT_THAT(DecodeOperationRecord(Encode(SampleOperation(false))),
@@ -78,6 +84,14 @@ TEST(Records, EveryRecordReadsBackEqual) {
                             .state = "purging",
                             .dropped = WallTime(std::chrono::milliseconds(1))};
   EXPECT_THAT(DecodeTombstone(Encode(tombstone)), IsOkAnd(tombstone));
+}
+
+TEST(Records, EveryKindOfOperationKeepsItsName) {
+  for (int kind = 0; kind <= static_cast<int>(OperationKind::kRenameView); ++kind) {
+    OperationRecord record = SampleOperation(true);
+    record.kind = static_cast<OperationKind>(kind);
+    EXPECT_THAT(DecodeOperationRecord(Encode(record)), IsOkAnd(record)) << kind;
+  }
 }
 
 TEST(Records, MembersWeDoNotKnowSurviveARewrite) {

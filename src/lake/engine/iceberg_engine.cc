@@ -131,7 +131,8 @@ Result<MetadataPtr> IcebergEngine::Plan(const CreatePlan& plan) {
 
 Status IcebergEngine::Create(const CreatePlan& plan, Deadline deadline) {
   LAKE_TRY(const MetadataPtr metadata, Plan(plan));
-  return PutMetadata(plan.planned_location, *metadata, deadline);
+  LAKE_TRY_VOID(PutMetadata(plan.planned_location, *metadata, deadline));
+  return {};
 }
 
 Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
@@ -204,10 +205,11 @@ Status IcebergEngine::Append(const AppendPlan& plan, Deadline deadline) {
                              .manifest_list = names->manifest_list};
   snapshot.summary = iceberg::MakeSummary(iceberg::SnapshotOperation::kAppend,
                                           CountChanges(plan.files), parent, plan.summary);
-  LAKE_TRY(const iceberg::TableMetadata next,
+  LAKE_TRY(iceberg::TableMetadata next,
            iceberg::AppendSnapshot(*plan.base, std::move(snapshot),
                                    {.now = plan.now, .base_location = plan.base_location}));
-  return PutMetadata(plan.planned_location, next, deadline);
+  LAKE_TRY_VOID(PutMetadata(plan.planned_location, std::move(next), deadline));
+  return {};
 }
 
 Result<iceberg::ManifestFile> IcebergEngine::WriteManifest(const AppendPlan& plan,
@@ -231,12 +233,25 @@ Result<iceberg::ManifestFile> IcebergEngine::WriteManifest(const AppendPlan& pla
   return std::move(finished.manifest);
 }
 
-Status IcebergEngine::PutMetadata(std::string_view planned_location,
-                                  const iceberg::TableMetadata& metadata, Deadline deadline) {
+Result<MetadataPtr> IcebergEngine::PutMetadata(std::string_view planned_location,
+                                               iceberg::TableMetadata metadata, Deadline deadline) {
   LAKE_TRY(const std::string bytes, iceberg::WriteTableMetadata(metadata));
   LAKE_TRY_VOID(objects_.PutIfAbsent(planned_location, bytes, deadline));
-  cache_.Insert(planned_location, std::make_shared<const iceberg::TableMetadata>(metadata),
-                bytes.size());
+  auto written = std::make_shared<const iceberg::TableMetadata>(std::move(metadata));
+  cache_.Insert(planned_location, written, bytes.size());
+  return written;
+}
+
+Result<MetadataPtr> IcebergEngine::Commit(const CommitPlan& plan, Deadline deadline) {
+  LAKE_CHECK(plan.base != nullptr, "a commit has a base");
+  LAKE_TRY(iceberg::TableMetadata next,
+           iceberg::ApplyUpdates(*plan.base, plan.updates,
+                                 {.now = plan.now, .base_location = plan.base_location}));
+  return PutMetadata(plan.planned_location, std::move(next), deadline);
+}
+
+Status IcebergEngine::CheckFile(std::string_view location, Deadline deadline) {
+  LAKE_TRY_VOID(WithContext(objects_.Stat(location, deadline), fmt::format("file {}", location)));
   return {};
 }
 

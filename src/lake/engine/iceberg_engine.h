@@ -41,6 +41,8 @@ class IcebergEngine final : public TableEngine {
   Status CheckAppend(const iceberg::TableMetadata& metadata,
                      const std::vector<iceberg::DataFile>& files, Deadline deadline) override;
   Status Append(const AppendPlan& plan, Deadline deadline) override;
+  Result<MetadataPtr> Commit(const CommitPlan& plan, Deadline deadline) override;
+  Status CheckFile(std::string_view location, Deadline deadline) override;
   Result<PlannedState> Reconcile(std::string_view planned_location, const Uuid& incarnation,
                                  Deadline deadline) override;
   Result<MetadataPtr> Load(std::string_view metadata_location, Deadline deadline) override;
@@ -50,8 +52,8 @@ class IcebergEngine final : public TableEngine {
  private:
   Result<iceberg::ManifestFile> WriteManifest(const AppendPlan& plan, const std::string& path,
                                               Deadline deadline);
-  Status PutMetadata(std::string_view planned_location, const iceberg::TableMetadata& metadata,
-                     Deadline deadline);
+  Result<MetadataPtr> PutMetadata(std::string_view planned_location,
+                                  iceberg::TableMetadata metadata, Deadline deadline);
 
   // Reads a metadata file from the store into `bytes`, and keeps what it says in the cache.
   Result<MetadataPtr> Fetch(std::string_view metadata_location, Deadline deadline,

@@ -220,6 +220,44 @@ TEST_F(EngineTest, RemovingAnAttemptLeavesWhatWasThereBefore) {
   }
 }
 
+TEST_F(EngineTest, ACommitWritesTheVersionThatItsUpdatesMake) {
+  const std::string first = Create();
+  const CommitPlan plan{
+      .base = engine_->Load(first, Soon()).value(),
+      .base_location = first,
+      .planned_location = Plan(2),
+      .updates = {iceberg::SetProperties{.updates = {{"owner", "you"}, {"k", "v"}}},
+                  iceberg::RemoveProperties{.removals = {"k"}}},
+      .now = clock_.WallNow()};
+  const Result<MetadataPtr> made = engine_->Commit(plan, Soon());
+  ASSERT_THAT(made, IsOk());
+  EXPECT_EQ((*made)->properties.at("owner"), "you");
+  EXPECT_FALSE((*made)->properties.contains("k"));
+  EXPECT_EQ((*made)->metadata_log.back().metadata_file, first);
+  IcebergEngine other(objects_, clock_, random_, {});
+  EXPECT_EQ(*other.Load(plan.planned_location, Soon()).value(), **made);
+  EXPECT_THAT(engine_->Commit(plan, Soon()), IsError(ErrorCode::kAlreadyExists));
+}
+
+TEST_F(EngineTest, ACommitThatCannotBeAppliedWritesNothing) {
+  const std::string first = Create();
+  const std::set<std::string> before = Paths();
+  EXPECT_THAT(engine_->Commit({.base = engine_->Load(first, Soon()).value(),
+                               .base_location = first,
+                               .planned_location = Plan(2),
+                               .updates = {iceberg::SetSnapshotRef{
+                                   .name = "main", .ref = {.snapshot_id = iceberg::SnapshotId{7}}}},
+                               .now = clock_.WallNow()},
+                              Soon()),
+              IsError(ErrorCode::kInvalidArgument));
+  EXPECT_EQ(Paths(), before);
+}
+
+TEST_F(EngineTest, AMissingFileIsToldFromOneThatIsThere) {
+  EXPECT_THAT(engine_->CheckFile(Create(), Soon()), IsOk());
+  EXPECT_THAT(engine_->CheckFile("/w/t/none", Soon()), IsError(ErrorCode::kNotFound));
+}
+
 TEST_F(EngineTest, ReconcilingTellsACompleteVersionFromEverythingElse) {
   const std::string planned = Create();
   EXPECT_THAT(engine_->Reconcile(planned, incarnation_, Soon()), IsOkAnd(PlannedState::kComplete));

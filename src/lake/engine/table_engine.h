@@ -14,6 +14,7 @@
 #include "lake/iceberg/manifest.h"
 #include "lake/iceberg/schema.h"
 #include "lake/iceberg/table_metadata.h"
+#include "lake/iceberg/table_update.h"
 
 namespace lake::engine {
 
@@ -38,6 +39,15 @@ struct AppendPlan {
   iceberg::SnapshotId snapshot_id;
   std::vector<iceberg::DataFile> files;
   std::map<std::string, std::string> summary;  // Added to what the format asks for.
+  WallTime now;
+};
+
+// A new version of a table that changes metadata only: whatever its updates name is written and complete.
+struct CommitPlan {
+  MetadataPtr base;
+  std::string base_location;  // The metadata file of `base`.
+  std::string planned_location;
+  std::vector<iceberg::TableUpdate> updates;
   WallTime now;
 };
 
@@ -73,6 +83,14 @@ class TableEngine {
 
   // Writes a manifest, a manifest list and the metadata file of a version that holds the base's files and `files`.
   virtual Status Append(const AppendPlan& plan, Deadline deadline) = 0;
+
+  // Writes the metadata file of the version that `updates` make of the base, and returns its content. It does not look at the files
+  // that the updates name. kInvalidArgument: an update is wrong in itself. kConflict: the table has moved past what an update was
+  // made for (iceberg::ApplyUpdates); make it again for the newer base.
+  virtual Result<MetadataPtr> Commit(const CommitPlan& plan, Deadline deadline) = 0;
+
+  // Checks that there is a file at `location`. kNotFound: there is none.
+  virtual Status CheckFile(std::string_view location, Deadline deadline) = 0;
 
   // Says whether the metadata file at `planned_location` is there, parses, and is of the table `incarnation`. One that is there is
   // complete on return, whatever became of its writer.
