@@ -11,6 +11,7 @@
 #include "lake/base/result.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
+#include "lake/iceberg/encryption_key.h"
 #include "lake/iceberg/ids.h"
 #include "lake/iceberg/json_text.h"
 #include "lake/iceberg/partition_spec.h"
@@ -32,17 +33,6 @@ struct MetadataLogEntry {
   UnknownMembers unknown;
 
   bool operator==(const MetadataLogEntry&) const = default;
-};
-
-// A key of the table's encryption scheme (v3), itself encrypted.
-struct EncryptionKey {
-  std::string key_id;
-  std::string encrypted_key_metadata;  // Base64.
-  std::optional<std::string> encrypted_by_id;
-  Properties properties;
-  UnknownMembers unknown;
-
-  bool operator==(const EncryptionKey&) const = default;
 };
 
 // Everything the format says about a table at one version: the content of a metadata.json, all

@@ -185,29 +185,6 @@ bj::object WriteMetadataLogEntry(const MetadataLogEntry& entry) {
   return object;
 }
 
-Result<EncryptionKey> ReadEncryptionKey(const bj::object& object) {
-  EncryptionKey key;
-  LAKE_TRY(key.key_id, json::GetString(object, "key-id"));
-  LAKE_TRY(key.encrypted_key_metadata, json::GetString(object, "encrypted-key-metadata"));
-  LAKE_TRY(key.encrypted_by_id, json::GetOptionalString(object, "encrypted-by-id"));
-  LAKE_TRY(key.properties, GetProperties(object, "properties"));
-  key.unknown =
-      CollectUnknown(object, {"key-id", "encrypted-key-metadata", "encrypted-by-id", "properties"});
-  return key;
-}
-
-bj::object WriteEncryptionKey(const EncryptionKey& key) {
-  bj::object object;
-  object["key-id"] = key.key_id;
-  object["encrypted-key-metadata"] = key.encrypted_key_metadata;
-  AddOptional(object, "encrypted-by-id", key.encrypted_by_id);
-  if (!key.properties.empty()) {
-    object["properties"] = WriteProperties(key.properties);
-  }
-  AddUnknown(object, key.unknown);
-  return object;
-}
-
 Status ReadLists(const bj::object& object, TableMetadata& metadata) {
   LAKE_TRY(metadata.snapshot_log, GetList(object, "snapshot-log", ReadSnapshotLogEntry));
   LAKE_TRY(metadata.metadata_log, GetList(object, "metadata-log", ReadMetadataLogEntry));
@@ -285,7 +262,7 @@ void WriteLists(const TableMetadata& metadata, bj::object& object) {
   object["partition-statistics"] =
       WriteList(metadata.partition_statistics, WritePartitionStatisticsFileObject);
   if (!metadata.encryption_keys.empty()) {
-    object["encryption-keys"] = WriteList(metadata.encryption_keys, WriteEncryptionKey);
+    object["encryption-keys"] = WriteList(metadata.encryption_keys, WriteEncryptionKeyObject);
   }
 }
 

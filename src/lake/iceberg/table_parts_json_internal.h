@@ -6,6 +6,7 @@
 #include <boost/json.hpp>
 
 #include "lake/base/result.h"
+#include "lake/iceberg/encryption_key.h"
 #include "lake/iceberg/ids.h"
 #include "lake/iceberg/partition_spec.h"
 #include "lake/iceberg/snapshot.h"
@@ -39,5 +40,7 @@ Result<StatisticsFile> ReadStatisticsFile(const boost::json::object& object);
 boost::json::object WriteStatisticsFileObject(const StatisticsFile& file);
 Result<PartitionStatisticsFile> ReadPartitionStatisticsFile(const boost::json::object& object);
 boost::json::object WritePartitionStatisticsFileObject(const PartitionStatisticsFile& file);
+Result<EncryptionKey> ReadEncryptionKey(const boost::json::object& object);
+boost::json::object WriteEncryptionKeyObject(const EncryptionKey& key);
 
 }  // namespace lake::iceberg

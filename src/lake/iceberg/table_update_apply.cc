@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <unordered_set>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -19,6 +20,7 @@
 #include "lake/base/result.h"
 #include "lake/base/time.h"
 #include "lake/iceberg/ids.h"
+#include "lake/iceberg/new_parts_internal.h"
 #include "lake/iceberg/quoted_internal.h"
 #include "lake/iceberg/snapshot.h"
 #include "lake/iceberg/table_metadata.h"
@@ -75,10 +77,49 @@ class Applier {
                                          std::to_underlying(update.ref.snapshot_id)));
     }
     metadata_.refs.insert_or_assign(update.name, update.ref);
-    if (update.name == kMainBranch) {
-      metadata_.current_snapshot_id = update.ref.snapshot_id;
+    FollowMain();
+    return {};
+  }
+
+  Status operator()(const RemoveSnapshots& update) {
+    const std::unordered_set<SnapshotId> ids(update.snapshot_ids.begin(),
+                                             update.snapshot_ids.end());
+    const auto named = [&](const auto& thing) { return ids.contains(thing.snapshot_id); };
+    if (std::erase_if(metadata_.snapshots, named) == 0) {
+      return {};
+    }
+    removed_snapshots_ = true;
+    std::erase_if(metadata_.refs, [&](const auto& entry) { return named(entry.second); });
+    std::erase_if(metadata_.statistics, named);
+    std::erase_if(metadata_.partition_statistics, named);
+    FollowMain();
+    return {};
+  }
+
+  Status operator()(const RemoveSnapshotRef& update) {
+    metadata_.refs.erase(update.name);
+    FollowMain();
+    return {};
+  }
+
+  Status operator()(const SetProperties& update) {
+    LAKE_TRY_VOID(WithContext(CheckNewProperties(update.updates), "set properties"));
+    for (const auto& [name, value] : update.updates) {
+      metadata_.properties.insert_or_assign(name, value);
     }
     return {};
+  }
+
+  Status operator()(const RemoveProperties& update) {
+    for (const std::string& name : update.removals) {
+      metadata_.properties.erase(name);
+    }
+    return {};
+  }
+
+  template <typename Other>
+  Status operator()(const Other& /*update*/) {
+    return Unimplemented("this kind of table update is not known yet");
   }
 
   Result<TableMetadata> Finish() {
@@ -87,6 +128,9 @@ class Applier {
         metadata_.current_snapshot_id.has_value()) {
       metadata_.snapshot_log.push_back(
           {.snapshot_id = *metadata_.current_snapshot_id, .timestamp = metadata_.last_updated});
+    }
+    if (removed_snapshots_) {
+      CutSnapshotLog();
     }
     LAKE_TRY_VOID(LogBase());
     LAKE_TRY_VOID(Validate(metadata_));
@@ -130,6 +174,27 @@ class Applier {
     return {};
   }
 
+  // Makes the snapshot that the main branch names, if there is one, the current one.
+  void FollowMain() {
+    const auto main = metadata_.refs.find(kMainBranch);
+    metadata_.current_snapshot_id =
+        main == metadata_.refs.end() ? std::nullopt : std::optional(main->second.snapshot_id);
+  }
+
+  // Drops what the snapshot log says up to the last entry whose snapshot is gone: with a gap in it,
+  // the log would say of the snapshot before the gap that it was current for longer than it was.
+  void CutSnapshotLog() {
+    std::unordered_set<SnapshotId> known;
+    for (const Snapshot& snapshot : metadata_.snapshots) {
+      known.insert(snapshot.snapshot_id);
+    }
+    std::vector<SnapshotLogEntry>& log = metadata_.snapshot_log;
+    const auto last_gone = std::find_if(log.rbegin(), log.rend(), [&](const auto& entry) {
+      return !known.contains(entry.snapshot_id);
+    });
+    log.erase(log.begin(), last_gone.base());
+  }
+
   WallTime UpdatedAt() const {
     const Snapshot* current = metadata_.current_snapshot();
     const bool is_new =
@@ -151,6 +216,7 @@ class Applier {
   const NextVersion& next_;
   TableMetadata metadata_;
   std::vector<SnapshotId> added_;
+  bool removed_snapshots_ = false;
 };
 
 }  // namespace

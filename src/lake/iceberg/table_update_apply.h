@@ -32,6 +32,10 @@ struct NextVersion {
 //     the table has a snapshot of that id.
 //   * SetSnapshotRef on main makes the snapshot current and adds it to the snapshot log. A snapshot
 //     that was current only between two updates is not logged.
+//   * RemoveSnapshots takes the refs and statistics of the snapshots away, too, and cuts the snapshot
+//     log after its last entry whose snapshot is gone. A snapshot that is not there is passed over,
+//     and so is a ref or property that is to be removed: expiring and cleaning may run twice.
+//   * Without the main branch there is no current snapshot.
 //   * The base's file goes into the metadata log, which keeps the newest
 //     write.metadata.previous-versions-max (at least one).
 //   * last-updated-ms is the time of a snapshot that these updates added and made current, otherwise

@@ -18,6 +18,7 @@
 #include "lake/iceberg/snapshot.h"
 #include "lake/iceberg/table_create.h"
 #include "lake/iceberg/table_metadata.h"
+#include "lake/iceberg/table_metadata_json.h"
 #include "lake/iceberg/table_update.h"
 #include "lake/iceberg/type.h"
 #include "lake/testing/matchers.h"
@@ -30,6 +31,7 @@ using ::lake::testing::IsOk;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Key;
 using ::testing::SizeIs;
 
 WallTime At(std::int64_t millis) {
@@ -290,6 +292,132 @@ TEST(ApplyUpdates, RefusesUpdatesThatAreWrongInThemselves) {
   snapshot.manifest_list.clear();
   EXPECT_THAT(ApplyUpdates(base, {AddSnapshot{snapshot}}, Next(9000)),
               IsError(ErrorCode::kInvalidArgument, HasSubstr("manifest-list")));
+}
+
+TEST(RemoveSnapshots, TakesTheirRefsAndStatisticsAway) {
+  TableMetadata base = Grown(Empty(), 3);
+  base.refs["old"] = {.snapshot_id = SnapshotId{1}, .kind = SnapshotRef::Kind::kTag};
+  base.refs["kept"] = {.snapshot_id = SnapshotId{2}};
+  for (const std::int64_t id : {1, 2}) {
+    base.statistics.push_back({.snapshot_id = SnapshotId{id}, .statistics_path = "s.puffin"});
+    base.partition_statistics.push_back(
+        {.snapshot_id = SnapshotId{id}, .statistics_path = "p.parquet"});
+  }
+  const TableMetadata next =
+      ApplyUpdates(base, {RemoveSnapshots{{SnapshotId{1}}}}, Next(9000)).value();
+  EXPECT_EQ(next.FindSnapshot(SnapshotId{1}), nullptr);
+  EXPECT_THAT(next.snapshots, SizeIs(2));
+  EXPECT_THAT(next.refs, ElementsAre(Key("kept"), Key("main")));
+  EXPECT_THAT(next.statistics, ElementsAre(base.statistics[1]));
+  EXPECT_THAT(next.partition_statistics, ElementsAre(base.partition_statistics[1]));
+  EXPECT_EQ(next.current_snapshot_id, SnapshotId{3});
+  EXPECT_EQ(next.last_sequence_number, 3);
+  EXPECT_EQ(next.last_updated, At(9000));
+  EXPECT_EQ(next.snapshots[0].parent_snapshot_id, SnapshotId{1}) << "what was, stays said";
+}
+
+TEST(RemoveSnapshots, LeavesNoGapInTheSnapshotLog) {
+  const TableMetadata base = Grown(Empty(), 4);
+  const auto logged_without = [&](std::vector<SnapshotId> ids) {
+    std::vector<std::int64_t> logged;
+    const TableMetadata next =
+        ApplyUpdates(base, {RemoveSnapshots{std::move(ids)}}, Next(9000)).value();
+    for (const SnapshotLogEntry& entry : next.snapshot_log) {
+      logged.push_back(std::to_underlying(entry.snapshot_id));
+    }
+    return logged;
+  };
+  EXPECT_THAT(logged_without({SnapshotId{1}}), ElementsAre(2, 3, 4));
+  EXPECT_THAT(logged_without({SnapshotId{2}}), ElementsAre(3, 4));
+  EXPECT_THAT(logged_without({SnapshotId{3}, SnapshotId{1}}), ElementsAre(4));
+  EXPECT_THAT(logged_without({SnapshotId{4}}), IsEmpty());
+}
+
+TEST(RemoveSnapshots, OfTheCurrentOneLeavesTheTableWithoutAny) {
+  const TableMetadata base = Grown(Empty(), 2);
+  const TableMetadata next =
+      ApplyUpdates(base, {RemoveSnapshots{{SnapshotId{2}}}}, Next(9000)).value();
+  EXPECT_EQ(next.current_snapshot_id, std::nullopt);
+  EXPECT_THAT(next.refs, IsEmpty());
+  EXPECT_THAT(next.snapshots, SizeIs(1));
+}
+
+TEST(RemoveSnapshots, AfterARollbackKeepsTheSnapshotThatIsCurrentNow) {
+  const TableMetadata base = Grown(Empty(), 3);
+  const TableMetadata next =
+      ApplyUpdates(base,
+                   {SetSnapshotRef{.name = "main", .ref = {.snapshot_id = SnapshotId{1}}},
+                    RemoveSnapshots{{SnapshotId{3}, SnapshotId{2}}}},
+                   Next(9000))
+          .value();
+  EXPECT_EQ(next.current_snapshot_id, SnapshotId{1});
+  EXPECT_THAT(next.snapshot_log,
+              ElementsAre(SnapshotLogEntry{.snapshot_id = SnapshotId{1}, .timestamp = At(9000)}));
+}
+
+TEST(RemoveSnapshots, PassesOverWhatIsNotThere) {
+  TableMetadata base = Grown(Empty(), 2);
+  base.snapshot_log.insert(base.snapshot_log.begin(),
+                           {.snapshot_id = SnapshotId{77}, .timestamp = At(1)});
+  const TableMetadata next =
+      ApplyUpdates(base, {RemoveSnapshots{{SnapshotId{77}}}}, Next(9000)).value();
+  EXPECT_EQ(next.snapshots, base.snapshots);
+  EXPECT_EQ(next.refs, base.refs);
+  EXPECT_EQ(next.snapshot_log, base.snapshot_log) << "nothing was removed";
+}
+
+TEST(RemoveSnapshotRef, TakesAwayTheNameAndNotTheSnapshot) {
+  TableMetadata base = Grown(Empty(), 2);
+  base.refs["old"] = {.snapshot_id = SnapshotId{1}, .kind = SnapshotRef::Kind::kTag};
+  const TableMetadata next =
+      ApplyUpdates(base, {RemoveSnapshotRef{"old"}, RemoveSnapshotRef{"never"}}, Next(9000))
+          .value();
+  EXPECT_THAT(next.refs, ElementsAre(Key("main")));
+  EXPECT_EQ(next.snapshots, base.snapshots);
+  EXPECT_EQ(next.snapshot_log, base.snapshot_log);
+}
+
+TEST(RemoveSnapshotRef, OfMainLeavesTheTableWithoutACurrentSnapshot) {
+  const TableMetadata base = Grown(Empty(), 2);
+  const TableMetadata next = ApplyUpdates(base, {RemoveSnapshotRef{"main"}}, Next(9000)).value();
+  EXPECT_EQ(next.current_snapshot_id, std::nullopt);
+  EXPECT_EQ(next.snapshots, base.snapshots);
+  EXPECT_EQ(next.snapshot_log, base.snapshot_log);
+  EXPECT_EQ(ParseTableMetadata(WriteTableMetadata(next).value()).value(), next);
+}
+
+TEST(SetProperties, AddsAndReplacesAndLeavesTheOthers) {
+  TableMetadata base = Empty();
+  base.properties = {{"a", "1"}, {"b", "2"}};
+  const TableMetadata next =
+      ApplyUpdates(base, {SetProperties{{{"b", "3"}, {"c", ""}}}}, Next(9000)).value();
+  EXPECT_EQ(next.properties, (Properties{{"a", "1"}, {"b", "3"}, {"c", ""}}));
+}
+
+TEST(SetProperties, RefusesANameThatTheFormatReserves) {
+  EXPECT_THAT(ApplyUpdates(Empty(), {SetProperties{{{"current-schema", "x"}}}}, Next(9000)),
+              IsError(ErrorCode::kInvalidArgument,
+                      HasSubstr("set properties: property 'current-schema' is reserved")));
+}
+
+TEST(SetProperties, OfTheMetadataLogsLengthTakesEffectAtOnce) {
+  const TableMetadata base = Grown(Empty(), 5);
+  const auto log_length = [&](const std::vector<TableUpdate>& updates) {
+    return ApplyUpdates(base, updates, Next(9000, "v5")).value().metadata_log.size();
+  };
+  const std::string name(kPreviousVersionsMaxProperty);
+  EXPECT_EQ(log_length({SetProperties{{{name, "2"}}}}), 2);
+  EXPECT_EQ(log_length({SetProperties{{{name, "6"}}}}), 6);
+  EXPECT_EQ(log_length({SetProperties{{{name, "2"}}}, RemoveProperties{{name}}}), 6);
+  EXPECT_THAT(ApplyUpdates(base, {SetProperties{{{name, "two"}}}}, Next(9000)),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr(name)));
+}
+
+TEST(RemoveProperties, PassesOverWhatIsNotThere) {
+  TableMetadata base = Empty();
+  base.properties = {{"a", "1"}, {"b", "2"}};
+  EXPECT_EQ(ApplyUpdates(base, {RemoveProperties{{"b", "c"}}}, Next(9000)).value().properties,
+            (Properties{{"a", "1"}}));
 }
 
 }  // namespace
