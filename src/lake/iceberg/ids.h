@@ -17,6 +17,9 @@ enum class SnapshotId : std::int64_t {};       // A snapshot of a table; random 
 // _file and _pos.
 inline constexpr FieldId kFieldIdMax{2147483447};
 
+// What some writers say where there is no snapshot. Lake reads it and never writes it.
+inline constexpr SnapshotId kNoSnapshot{-1};
+
 // The first partition field id that writers assign; a table without partition fields has
 // last-partition-id one below it.
 inline constexpr std::int32_t kPartitionFieldIdFirst = 1000;

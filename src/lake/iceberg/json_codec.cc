@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include "lake/base/json_internal.h"
 #include "lake/base/result.h"
 #include "lake/base/time.h"
+#include "lake/base/uuid.h"
 #include "lake/iceberg/json_codec_internal.h"
 #include "lake/iceberg/json_text.h"
 #include "lake/iceberg/quoted_internal.h"
@@ -45,6 +47,26 @@ Result<std::int32_t> GetInt32(const bj::object& object, std::string_view name) {
 Result<WallTime> GetTime(const bj::object& object, std::string_view name) {
   LAKE_TRY(const std::int64_t millis, json::GetInt(object, name));
   return WallTime(std::chrono::milliseconds(millis));
+}
+
+Result<std::vector<std::string>> GetStrings(const bj::object& object, std::string_view name) {
+  LAKE_TRY(const bj::array* array, json::GetOptionalArray(object, name));
+  std::vector<std::string> strings;
+  if (array != nullptr) {
+    for (const bj::value& element : *array) {
+      if (!element.is_string()) {
+        return InvalidArgument(
+            fmt::format("member '{}' holds something that is not a string", name));
+      }
+      strings.emplace_back(element.get_string());
+    }
+  }
+  return strings;
+}
+
+Result<Uuid> GetUuid(const bj::object& object, std::string_view name) {
+  LAKE_TRY(const std::string text, json::GetString(object, name));
+  return WithContext(Uuid::Parse(text), fmt::format("member '{}'", name));
 }
 
 Result<Properties> GetProperties(const bj::object& object, std::string_view name) {
@@ -79,6 +101,15 @@ void AddUnknown(bj::object& object, const UnknownMembers& unknown) {
     LAKE_CHECK(value.has_value(), "what is kept of a JSON document is JSON");
     object.emplace(name, *std::move(value));
   }
+}
+
+bj::array WriteStrings(const std::vector<std::string>& strings) {
+  bj::array array;
+  array.reserve(strings.size());
+  for (const std::string& text : strings) {
+    array.emplace_back(text);
+  }
+  return array;
 }
 
 bj::object WriteProperties(const Properties& properties) {

@@ -16,6 +16,7 @@
 #include "lake/base/json_internal.h"
 #include "lake/base/result.h"
 #include "lake/base/time.h"
+#include "lake/base/uuid.h"
 #include "lake/iceberg/json_text.h"
 
 // The vocabulary of the format's JSON codecs. Included by sources only. Reading functions return
@@ -49,23 +50,31 @@ Result<Id> GetId(const boost::json::object& object, std::string_view name) {
   return *id;
 }
 
-// Reads a list of 32-bit ids; a missing one is empty.
+// Reads a list of ids; a missing one is empty.
 template <typename Id>
 Result<std::vector<Id>> GetIds(const boost::json::object& object, std::string_view name) {
+  using Number = std::underlying_type_t<Id>;
   LAKE_TRY(const boost::json::array* array, json::GetOptionalArray(object, name));
   std::vector<Id> ids;
   if (array != nullptr) {
     ids.reserve(array->size());
     for (const boost::json::value& element : *array) {
-      if (!element.is_int64() || !std::in_range<std::int32_t>(element.get_int64())) {
-        return InvalidArgument(
-            fmt::format("member '{}' holds something that is not a 32-bit integer", name));
+      if (!element.is_int64() || !std::in_range<Number>(element.get_int64())) {
+        return InvalidArgument(fmt::format(
+            "member '{}' holds something that is not a {}-bit integer", name, 8 * sizeof(Number)));
       }
-      ids.push_back(Id{static_cast<std::int32_t>(element.get_int64())});
+      ids.push_back(Id{static_cast<Number>(element.get_int64())});
     }
   }
   return ids;
 }
+
+// Reads a list of strings; a missing one is empty.
+Result<std::vector<std::string>> GetStrings(const boost::json::object& object,
+                                            std::string_view name);
+
+// Reads a UUID.
+Result<Uuid> GetUuid(const boost::json::object& object, std::string_view name);
 
 // Reads milliseconds since 1970.
 Result<WallTime> GetTime(const boost::json::object& object, std::string_view name);
@@ -96,12 +105,32 @@ auto GetList(const boost::json::object& object, std::string_view name, Read read
   return list;
 }
 
+// Parses a text that is a list of objects with `read`, as GetList does. `what` names the list in
+// errors.
+template <typename Read>
+auto ParseList(std::string_view text, std::string_view what, Read read) {
+  using List = decltype(GetList(boost::json::object(), what, read));
+  Result<boost::json::value> value = json::Parse(text);
+  if (!value.has_value()) {
+    return List(std::unexpected(value.error().With(what)));
+  }
+  if (!value->is_array()) {
+    return List(InvalidArgument(fmt::format("{}: not a JSON array", what)));
+  }
+  boost::json::object holder;
+  holder[what] = *std::move(value);
+  return GetList(holder, what, read);
+}
+
 // Collects the members that are not among `known`.
 UnknownMembers CollectUnknown(const boost::json::object& object,
                               std::initializer_list<std::string_view> known);
 
 // Writes back what CollectUnknown found. A member that the object has already stays as it is.
 void AddUnknown(boost::json::object& object, const UnknownMembers& unknown);
+
+// Writes what GetStrings reads.
+boost::json::array WriteStrings(const std::vector<std::string>& strings);
 
 // Writes what GetProperties reads.
 boost::json::object WriteProperties(const Properties& properties);

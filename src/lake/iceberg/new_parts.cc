@@ -1,9 +1,12 @@
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -18,6 +21,7 @@
 #include "lake/iceberg/quoted_internal.h"
 #include "lake/iceberg/schema.h"
 #include "lake/iceberg/sort_order.h"
+#include "lake/iceberg/table_update_apply.h"
 #include "lake/iceberg/type.h"
 
 namespace lake::iceberg {
@@ -63,12 +67,28 @@ Status CheckNewSchema(const Schema& schema, std::int32_t format_version) {
   return CheckFormatVersion(schema, format_version);
 }
 
+Result<std::size_t> PreviousVersionsMax(const Properties& properties) {
+  const auto property = properties.find(std::string(kPreviousVersionsMaxProperty));
+  std::int64_t versions = kPreviousVersionsMaxDefault;
+  if (property != properties.end()) {
+    const std::string_view text = property->second;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), versions);
+    if (failure != std::errc() || end != text.data() + text.size()) {
+      return InvalidArgument(fmt::format("property '{}' is {}, not a number",
+                                         kPreviousVersionsMaxProperty, Quoted(text)));
+    }
+  }
+  // Java keeps at least one entry whatever the property says; readers compare our logs with its.
+  return static_cast<std::size_t>(std::max<std::int64_t>(1, versions));
+}
+
 Status CheckNewProperties(const Properties& properties) {
   for (const std::string_view name : kReservedProperties) {
     if (properties.contains(std::string(name))) {
       return InvalidArgument(fmt::format("property '{}' is reserved by the format", name));
     }
   }
+  LAKE_TRY_VOID(PreviousVersionsMax(properties));
   return {};
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -19,7 +20,12 @@ namespace lake::iceberg {
 // version lacks.
 Status CheckNewSchema(const Schema& schema, std::int32_t format_version);
 
-// Checks properties: kInvalidArgument for a name that the format reserves.
+// Returns how many earlier metadata files the metadata log keeps: kPreviousVersionsMaxProperty, at
+// least one. kInvalidArgument if that is not a number.
+Result<std::size_t> PreviousVersionsMax(const Properties& properties);
+
+// Checks properties: kInvalidArgument for a name that the format reserves, and for the value of one
+// that every change of the table needs (PreviousVersionsMax).
 Status CheckNewProperties(const Properties& properties);
 
 // Checks partition specs and sort orders against the schema that their columns are of, which must

@@ -38,21 +38,6 @@ Result<std::optional<std::chrono::milliseconds>> GetOptionalMillis(const bj::obj
   return millis.has_value() ? std::optional(std::chrono::milliseconds(*millis)) : std::nullopt;
 }
 
-Result<std::vector<std::string>> GetStrings(const bj::object& object, std::string_view name) {
-  LAKE_TRY(const bj::array* array, json::GetOptionalArray(object, name));
-  std::vector<std::string> strings;
-  if (array != nullptr) {
-    for (const bj::value& element : *array) {
-      if (!element.is_string()) {
-        return InvalidArgument(
-            fmt::format("member '{}' holds something that is not a string", name));
-      }
-      strings.emplace_back(element.get_string());
-    }
-  }
-  return strings;
-}
-
 }  // namespace
 
 Result<Snapshot> ReadSnapshot(const bj::object& object) {
@@ -96,10 +81,7 @@ bj::object WriteSnapshotObject(const Snapshot& snapshot, int format_version) {
   if (!snapshot.manifest_list.empty()) {
     object["manifest-list"] = snapshot.manifest_list;
   } else {
-    bj::array& manifests = object["manifests"].emplace_array();
-    for (const std::string& manifest : snapshot.manifests) {
-      manifests.emplace_back(manifest);
-    }
+    object["manifests"] = WriteStrings(snapshot.manifests);
   }
   AddOptional(object, "schema-id", snapshot.schema_id);
   AddOptional(object, "first-row-id", snapshot.first_row_id);

@@ -34,9 +34,6 @@ namespace bj = boost::json;
 
 constexpr std::string_view kContext = "table metadata";
 
-// What the Java implementation writes before v3 for "no current snapshot".
-constexpr SnapshotId kNoSnapshot{-1};
-
 bool Has(const bj::object& object, std::string_view name) {
   const bj::value* value = object.if_contains(name);
   return value != nullptr && !value->is_null();
@@ -126,6 +123,7 @@ Status ReadSnapshots(const bj::object& object, TableMetadata& metadata) {
     }
   }
   LAKE_TRY(metadata.current_snapshot_id, GetOptionalId<SnapshotId>(object, "current-snapshot-id"));
+  // The Java implementation writes this before v3.
   if (metadata.current_snapshot_id == kNoSnapshot) {
     metadata.current_snapshot_id.reset();
   }
