@@ -164,7 +164,11 @@ Result<Transaction> CommitVersions(const std::vector<NextVersion>& tables,
   Transaction transaction;
   for (const NextVersion& table : tables) {
     LAKE_TRY(std::string key, TableKey(table.name));
-    transaction.Put(std::move(key), Expectation::Exactly(table.base), Encode(table.next));
+    if (table.next.has_value()) {
+      transaction.Put(std::move(key), Expectation::Exactly(table.base), Encode(*table.next));
+    } else {
+      transaction.Check(std::move(key), Expectation::Exactly(table.base));
+    }
   }
   PutUnreservedOutcome(outcome, transaction);
   return transaction;

@@ -87,11 +87,11 @@ Result<metastore::Transaction> SetNamespaceProperties(const Namespace& ns,
                                                       const NamespaceRecord& record,
                                                       const FinishedOperation& outcome);
 
-// A table, and the registration that takes the place of the one that was read.
+// A table, and the registration that takes the place of the one that was read. Without one it only must not have changed.
 struct NextVersion {
   TableName name;
   std::string base;
-  Registration next;
+  std::optional<Registration> next;
 };
 
 // Makes versions of one or more different tables current at once that were not reserved: everything they name is complete, and

@@ -385,7 +385,8 @@ TEST_F(Publications, NothingIsChangedWhileItsOperationIsPending) {
   const FinishedOperation outcome = Done(Id('2'));
   EXPECT_FALSE(Applies(RenameTable(Move("tbl/n/t", kFree, outcome)).value()));
   EXPECT_FALSE(Applies(
-      CommitVersions({{.name = kTable, .base = registration, .next = {}}}, outcome).value()));
+      CommitVersions({{.name = kTable, .base = registration, .next = std::nullopt}}, outcome)
+          .value()));
   EXPECT_FALSE(Applies(SetNamespaceProperties(kTable.ns, *Read("ns/n"), {}, outcome).value()));
   EXPECT_FALSE(Applies(CreateView(kFree, {}, *Read("ns/n"), Id('e'), outcome).value()));
   EXPECT_EQ(Read("tbl/n/t"), registration);

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,9 @@
 
 namespace lake::metasrv {
 namespace {
+
+// How often a publication starts again because what it had read changed.
+constexpr int kRounds = 10;
 
 // Counts tasks, and waits until all of them are done. Thread-safe.
 class Countdown {
@@ -112,8 +116,13 @@ Result<Change> Metasrv::Begin(RequestStatement statement, const CallOptions& opt
 
 Result<TableResult> Metasrv::RunInTurn(const std::string& key, Deadline deadline,
                                        std::function<Result<TableResult>()> work) {
+  return RunInTurns({key}, deadline, std::move(work));
+}
+
+Result<TableResult> Metasrv::RunInTurns(const std::set<std::string>& keys, Deadline deadline,
+                                        std::function<Result<TableResult>()> work) {
   const auto ticket = std::make_shared<Ticket>();
-  LAKE_TRY_VOID(queue_.Submit(key, [ticket, work = std::move(work)] {
+  LAKE_TRY_VOID(queue_.Submit(keys, [ticket, work = std::move(work)] {
     if (ticket->Begin()) {
       ticket->End(work());
     }
@@ -122,8 +131,9 @@ Result<TableResult> Metasrv::RunInTurn(const std::string& key, Deadline deadline
 }
 
 Result<std::optional<TableResult>> Metasrv::FindEarlier(
-    const Change& change, const std::optional<catalog::TableName>& table) {
-  LAKE_TRY(std::optional<TableResult> earlier, operations_.Replay(change, table));
+    const Change& change, const std::optional<catalog::TableName>& table,
+    const std::vector<catalog::TableName>& others) {
+  LAKE_TRY(std::optional<TableResult> earlier, operations_.Replay(change, table, others));
   if (earlier.has_value()) {
     return earlier;
   }
@@ -138,7 +148,36 @@ Result<std::optional<TableResult>> Metasrv::FindEarlier(
                     pending->record.tables.front().name.ToString()));
   }
   LAKE_TRY_VOID(settler_.SettleOperation(change.id, change.epoch));
-  return operations_.Replay(change, table);
+  return operations_.Replay(change, table, others);
+}
+
+Result<TableResult> Metasrv::Publish(const Change& change,
+                                     const std::vector<catalog::TableName>& tables,
+                                     const std::string& what, const Attempt& attempt) {
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(std::optional<TableResult> earlier, FindEarlier(change, std::nullopt, tables));
+    if (earlier.has_value()) {
+      return *std::move(earlier);
+    }
+    LAKE_TRY(std::optional<TableResult> done, attempt());
+    if (done.has_value()) {
+      return *std::move(done);
+    }
+  }
+  return Unavailable(fmt::format("{}: it keeps changing; retry", what));
+}
+
+Result<std::optional<TableResult>> Metasrv::CommitAttempt(const metastore::Transaction& transaction,
+                                                          const Change& change,
+                                                          const TableResult& result) {
+  LAKE_TRY(const metastore::CommitResult committed,
+           operations_.CommitOutcome(transaction, change.epoch, change.id));
+  if (std::holds_alternative<metastore::Rejected>(committed)) {
+    return std::nullopt;
+  }
+  TableResult done = result;
+  done.epoch = change.epoch.value();
+  return done;
 }
 
 Result<OperationView> Metasrv::FindOperation(const Uuid& operation, Deadline /*deadline*/) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -75,6 +76,8 @@ class Metasrv final : public MetaService {
                                           const CallOptions& options) override;
   Result<NamespaceResult> DropNamespace(const catalog::Namespace& ns,
                                         const CallOptions& options) override;
+  Result<NamespaceResult> SetNamespaceProperties(const SetNamespacePropertiesRequest& request,
+                                                 const CallOptions& options) override;
   Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                  Deadline deadline) override;
   Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
@@ -85,6 +88,12 @@ class Metasrv final : public MetaService {
                                   const CallOptions& options) override;
   Result<TableResult> RegisterTable(const RegisterTableRequest& request,
                                     const CallOptions& options) override;
+  Result<TableResult> RenameTable(const RenameRequest& request,
+                                  const CallOptions& options) override;
+  Result<TableResult> CommitTable(const CommitTableRequest& request,
+                                  const CallOptions& options) override;
+  Result<ChangeResult> CommitTables(const CommitTablesRequest& request,
+                                    const CallOptions& options) override;
   Result<TableResult> DropTable(const DropTableRequest& request,
                                 const CallOptions& options) override;
   Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) override;
@@ -93,24 +102,47 @@ class Metasrv final : public MetaService {
   Result<LoadedTable> LoadTable(const catalog::TableName& name, Deadline deadline) override;
   Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns,
                                                      Deadline deadline) override;
+  Result<ChangeResult> CreateView(const ViewRequest& request, const CallOptions& options) override;
+  Result<ChangeResult> ReplaceView(const ViewRequest& request, const CallOptions& options) override;
+  Result<ChangeResult> RenameView(const RenameRequest& request,
+                                  const CallOptions& options) override;
+  Result<ChangeResult> DropView(const catalog::TableName& name,
+                                const CallOptions& options) override;
+  Result<catalog::ViewRecord> LoadView(const catalog::TableName& name, Deadline deadline) override;
+  Result<std::vector<catalog::TableName>> ListViews(const catalog::Namespace& ns,
+                                                    Deadline deadline) override;
   Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) override;
   Result<ServiceStatus> GetStatus(Deadline deadline) override;
 
  private:
   // Admits a change under the present epoch, whose leftovers are known.
   Result<Change> Begin(RequestStatement statement, const CallOptions& options);
-  // Runs `work` in its turn of `key` and waits for it until the caller's deadline.
+  // Runs `work` in its turn of every key and waits for it until the caller's deadline.
+  Result<TableResult> RunInTurns(const std::set<std::string>& keys, Deadline deadline,
+                                 std::function<Result<TableResult>()> work);
   Result<TableResult> RunInTurn(const std::string& key, Deadline deadline,
                                 std::function<Result<TableResult>()> work);
-  // Returns the earlier outcome of a change, after settling it if it is pending.
-  Result<std::optional<TableResult>> FindEarlier(const Change& change,
-                                                 const std::optional<catalog::TableName>& table);
+  // Returns the earlier outcome of a change, after settling it if it is pending. It is visible in `table` and in `others`.
+  Result<std::optional<TableResult>> FindEarlier(
+      const Change& change, const std::optional<catalog::TableName>& table,
+      const std::vector<catalog::TableName>& others = {});
+  // One attempt at a change that is one publication; nothing when what it had read changed meanwhile.
+  using Attempt = std::function<Result<std::optional<TableResult>>()>;
+  // Returns the earlier outcome of a change, or that of the first attempt that nobody disturbs. kUnavailable when `what` keeps
+  // changing.
+  Result<TableResult> Publish(const Change& change, const std::vector<catalog::TableName>& tables,
+                              const std::string& what, const Attempt& attempt);
+  // Commits an attempt's transaction; nothing when it was rejected.
+  Result<std::optional<TableResult>> CommitAttempt(const metastore::Transaction& transaction,
+                                                   const Change& change, const TableResult& result);
 
-  // namespaces.cc. Each is one publication, tried again while what it read keeps changing.
-  Result<TableResult> TryCreateNamespace(const CreateNamespaceRequest& request,
-                                         const Change& change, bool& again);
-  Result<TableResult> TryDropNamespace(const catalog::Namespace& ns, const Change& change,
-                                       bool& again);
+  // namespaces.cc
+  Result<std::optional<TableResult>> TryCreateNamespace(const CreateNamespaceRequest& request,
+                                                        const Change& change);
+  Result<std::optional<TableResult>> TryDropNamespace(const catalog::Namespace& ns,
+                                                      const Change& change);
+  Result<std::optional<TableResult>> TrySetNamespaceProperties(
+      const SetNamespacePropertiesRequest& request, const Change& change);
   Result<bool> IsEmpty(const catalog::Namespace& ns);
 
   // tables.cc. Those that end in InTurn run in the table's turn.
@@ -123,6 +155,38 @@ class Metasrv final : public MetaService {
   Status CheckNameIsFree(const catalog::TableName& name);
   Status CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
                              Deadline deadline);
+
+  // renames.cc
+  Result<std::optional<TableResult>> TryRenameTable(const RenameRequest& request,
+                                                    const Uuid& incarnation, const Change& change);
+  Result<std::optional<TableResult>> TryRenameView(const RenameRequest& request,
+                                                   const Change& change);
+
+  // commits.cc. A table of a commit as it was read in its turn.
+  struct CommitBase {
+    catalog::Stored<catalog::Registration> registration;
+    engine::MetadataPtr metadata;
+  };
+
+  Result<TableResult> Commit(std::vector<TableCommit> commits, Change change, Deadline deadline);
+  Result<std::optional<TableResult>> TryCommit(const std::vector<TableCommit>& commits,
+                                               const std::vector<Uuid>& incarnations,
+                                               const Change& change);
+  Result<std::vector<CommitBase>> ReadBases(const std::vector<TableCommit>& commits,
+                                            const std::vector<Uuid>& incarnations,
+                                            const Change& change);
+  Result<std::vector<catalog::NextVersion>> WriteVersions(const std::vector<TableCommit>& commits,
+                                                          const std::vector<CommitBase>& bases,
+                                                          const Change& change);
+  void RemoveVersions(const std::vector<catalog::NextVersion>& versions);
+
+  // views.cc
+  Result<std::optional<TableResult>> TryCreateView(const ViewRequest& request,
+                                                   const Change& change);
+  Result<std::optional<TableResult>> TryReplaceView(const ViewRequest& request,
+                                                    const Change& change);
+  Result<std::optional<TableResult>> TryDropView(const catalog::TableName& name,
+                                                 const Change& change);
 
   const Deps deps_;
   const Options options_;

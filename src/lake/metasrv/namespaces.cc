@@ -1,7 +1,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -13,20 +12,17 @@
 namespace lake::metasrv {
 namespace {
 
-using metastore::CommitResult;
-using metastore::Rejected;
-
-// How often a publication starts again because what it had read changed.
-constexpr int kRounds = 10;
-
 Result<NamespaceResult> OfNamespace(const Result<TableResult>& result) {
   LAKE_TRY_VOID(result);
   return NamespaceResult{.epoch = result->epoch, .replayed = result->replayed};
 }
 
-std::unexpected<Error> KeepsChanging(const catalog::Namespace& ns) {
-  return Unavailable(
-      fmt::format("namespace {}: names keep changing around it; retry", ns.ToString()));
+Error NoSuchNamespace(const catalog::Namespace& ns) {
+  return Error(ErrorCode::kNotFound, fmt::format("namespace {} does not exist", ns.ToString()));
+}
+
+std::string What(const catalog::Namespace& ns) {
+  return "namespace " + ns.ToString();
 }
 
 }  // namespace
@@ -38,22 +34,12 @@ Result<NamespaceResult> Metasrv::CreateNamespace(const CreateNamespaceRequest& r
                                        .names = {request.ns.ToString()},
                                        .options = request.properties},
                                       options));
-  for (int round = 0; round < kRounds; ++round) {
-    bool again = false;
-    const Result<TableResult> result = TryCreateNamespace(request, change, again);
-    if (!again) {
-      return OfNamespace(result);
-    }
-  }
-  return KeepsChanging(request.ns);
+  return OfNamespace(
+      Publish(change, {}, What(request.ns), [&] { return TryCreateNamespace(request, change); }));
 }
 
-Result<TableResult> Metasrv::TryCreateNamespace(const CreateNamespaceRequest& request,
-                                                const Change& change, bool& again) {
-  LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, std::nullopt));
-  if (earlier.has_value()) {
-    return *earlier;
-  }
+Result<std::optional<TableResult>> Metasrv::TryCreateNamespace(
+    const CreateNamespaceRequest& request, const Change& change) {
   LAKE_TRY(const auto existing, reader_.ReadNamespace(request.ns));
   if (existing.has_value()) {
     return operations_.Fail(
@@ -79,10 +65,7 @@ Result<TableResult> Metasrv::TryCreateNamespace(const CreateNamespaceRequest& re
       const metastore::Transaction transaction,
       catalog::CreateNamespace(request.ns, {.properties = request.properties}, parent_bytes,
                                Uuid::Random4(deps_.random), operations_.Succeeded(change, {})));
-  LAKE_TRY(const CommitResult result,
-           operations_.CommitOutcome(transaction, change.epoch, change.id));
-  again = std::holds_alternative<Rejected>(result);
-  return TableResult{.epoch = change.epoch.value()};
+  return CommitAttempt(transaction, change, {});
 }
 
 Result<NamespaceResult> Metasrv::DropNamespace(const catalog::Namespace& ns,
@@ -91,48 +74,69 @@ Result<NamespaceResult> Metasrv::DropNamespace(const catalog::Namespace& ns,
   LAKE_TRY(
       const Change change,
       Begin({.kind = catalog::OperationKind::kDropNamespace, .names = {ns.ToString()}}, options));
-  for (int round = 0; round < kRounds; ++round) {
-    bool again = false;
-    const Result<TableResult> result = TryDropNamespace(ns, change, again);
-    if (!again) {
-      return OfNamespace(result);
-    }
-  }
-  return KeepsChanging(ns);
+  return OfNamespace(Publish(change, {}, What(ns), [&] { return TryDropNamespace(ns, change); }));
 }
 
-Result<TableResult> Metasrv::TryDropNamespace(const catalog::Namespace& ns, const Change& change,
-                                              bool& again) {
-  LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, std::nullopt));
-  if (earlier.has_value()) {
-    return *earlier;
-  }
+Result<std::optional<TableResult>> Metasrv::TryDropNamespace(const catalog::Namespace& ns,
+                                                             const Change& change) {
   // The directory is read before the scan: a name that comes after this read changes it.
   LAKE_TRY(const std::optional<std::string> directory,
            reader_.ReadBytes(std::string(catalog::kDirectoryKey)));
   LAKE_TRY(const auto existing, reader_.ReadNamespace(ns));
   if (!existing.has_value()) {
-    return operations_.Fail(
-        change,
-        Error(ErrorCode::kNotFound, fmt::format("namespace {} does not exist", ns.ToString())),
-        std::nullopt);
+    return operations_.Fail(change, NoSuchNamespace(ns), std::nullopt);
   }
   LAKE_TRY(const bool empty, IsEmpty(ns));
   if (!empty) {
     return operations_.Fail(
         change,
         Error(ErrorCode::kConflict,
-              fmt::format("namespace {} is not empty; drop its tables and namespaces first",
+              fmt::format("namespace {} is not empty; drop its tables, views and namespaces first",
                           ns.ToString())),
         std::nullopt);
   }
   LAKE_TRY(const metastore::Transaction transaction,
            catalog::DropNamespace(ns, existing->bytes, directory, Uuid::Random4(deps_.random),
                                   operations_.Succeeded(change, {})));
-  LAKE_TRY(const CommitResult result,
-           operations_.CommitOutcome(transaction, change.epoch, change.id));
-  again = std::holds_alternative<Rejected>(result);
-  return TableResult{.epoch = change.epoch.value()};
+  return CommitAttempt(transaction, change, {});
+}
+
+Result<NamespaceResult> Metasrv::SetNamespaceProperties(
+    const SetNamespacePropertiesRequest& request, const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.ns));
+  for (const std::string& removal : request.removals) {
+    if (request.updates.contains(removal)) {
+      return InvalidArgument(fmt::format("namespace {}: property '{}' is both set and removed",
+                                         request.ns.ToString(), removal));
+    }
+  }
+  LAKE_TRY(const Change change,
+           Begin({.kind = catalog::OperationKind::kSetNamespaceProperties,
+                  .names = {request.ns.ToString()},
+                  .options = request.updates,
+                  .content = {request.removals.begin(), request.removals.end()}},
+                 options));
+  return OfNamespace(Publish(change, {}, What(request.ns),
+                             [&] { return TrySetNamespaceProperties(request, change); }));
+}
+
+Result<std::optional<TableResult>> Metasrv::TrySetNamespaceProperties(
+    const SetNamespacePropertiesRequest& request, const Change& change) {
+  LAKE_TRY(const auto existing, reader_.ReadNamespace(request.ns));
+  if (!existing.has_value()) {
+    return operations_.Fail(change, NoSuchNamespace(request.ns), std::nullopt);
+  }
+  catalog::NamespaceRecord record = existing->record;
+  for (const auto& [name, value] : request.updates) {
+    record.properties.insert_or_assign(name, value);
+  }
+  for (const std::string& removal : request.removals) {
+    record.properties.erase(removal);
+  }
+  LAKE_TRY(const metastore::Transaction transaction,
+           catalog::SetNamespaceProperties(request.ns, existing->bytes, record,
+                                           operations_.Succeeded(change, {})));
+  return CommitAttempt(transaction, change, {});
 }
 
 Result<bool> Metasrv::IsEmpty(const catalog::Namespace& ns) {
@@ -152,7 +156,7 @@ Result<catalog::NamespaceRecord> Metasrv::LoadNamespace(const catalog::Namespace
                                                         Deadline /*deadline*/) {
   LAKE_TRY(auto stored, reader_.ReadNamespace(ns));
   if (!stored.has_value()) {
-    return NotFound(fmt::format("namespace {} does not exist", ns.ToString()));
+    return std::unexpected(NoSuchNamespace(ns));
   }
   return std::move(stored->record);
 }

@@ -100,8 +100,9 @@ Result<Change> Operations::Begin(RequestStatement statement, const CallOptions& 
 }
 
 Result<std::optional<TableResult>> Operations::Replay(
-    const Change& change, const std::optional<catalog::TableName>& table) const {
-  LAKE_TRY(const RecordReader::Outcome outcome, reader_.ReadOutcome(change.id, table));
+    const Change& change, const std::optional<catalog::TableName>& table,
+    const std::vector<catalog::TableName>& others) const {
+  LAKE_TRY(const RecordReader::Outcome outcome, reader_.ReadOutcome(change.id, table, others));
   if (!outcome.operation.has_value()) {
     return std::nullopt;
   }

@@ -46,8 +46,10 @@ class Operations {
   // have ended. `table` is the table it names, if it names one.
   //   kInvalidArgument  the id was used for another request.
   //   kConflict         it was done to an earlier table of that name.
-  Result<std::optional<TableResult>> Replay(const Change& change,
-                                            const std::optional<catalog::TableName>& table) const;
+  // A success that is returned is visible in `table` and in `others`.
+  Result<std::optional<TableResult>> Replay(
+      const Change& change, const std::optional<catalog::TableName>& table,
+      const std::vector<catalog::TableName>& others = {}) const;
 
   // Returns the record of a success under the change's epoch.
   catalog::FinishedOperation Succeeded(const Change& change, std::vector<Uuid> incarnations) const;

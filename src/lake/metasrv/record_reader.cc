@@ -58,6 +58,13 @@ Result<std::optional<catalog::Stored<catalog::Registration>>> RecordReader::Read
   return DecodeStored(std::move(bytes), catalog::DecodeRegistration, "table " + name.ToString());
 }
 
+Result<std::optional<catalog::Stored<catalog::ViewRecord>>> RecordReader::ReadView(
+    const catalog::TableName& name) const {
+  LAKE_TRY(const std::string key, catalog::ViewKey(name));
+  LAKE_TRY(std::optional<std::string> bytes, ReadBytes(key));
+  return DecodeStored(std::move(bytes), catalog::DecodeViewRecord, "view " + name.ToString());
+}
+
 Result<std::optional<catalog::PendingOperation>> RecordReader::ReadPending(
     const Uuid& operation) const {
   LAKE_TRY(std::optional<std::string> bytes, ReadBytes(catalog::PendingKey(operation)));
@@ -69,10 +76,15 @@ Result<std::optional<catalog::PendingOperation>> RecordReader::ReadPending(
 }
 
 Result<RecordReader::Outcome> RecordReader::ReadOutcome(
-    const Uuid& operation, const std::optional<catalog::TableName>& table) const {
+    const Uuid& operation, const std::optional<catalog::TableName>& table,
+    const std::vector<catalog::TableName>& others) const {
   std::vector<std::string> keys = {catalog::OperationKey(operation)};
   if (table.has_value()) {
     LAKE_TRY(std::string key, catalog::TableKey(*table));
+    keys.push_back(std::move(key));
+  }
+  for (const catalog::TableName& other : others) {
+    LAKE_TRY(std::string key, catalog::TableKey(other));
     keys.push_back(std::move(key));
   }
   LAKE_TRY(const std::vector<std::optional<std::string>> values,
@@ -164,6 +176,11 @@ Result<std::vector<Name>> RecordReader::ListNames(
 
 Result<std::vector<catalog::TableName>> RecordReader::ListTables(const std::string& prefix,
                                                                  Deadline deadline) const {
+  return ListNames(prefix, deadline, catalog::ParseTableKey);
+}
+
+Result<std::vector<catalog::TableName>> RecordReader::ListViews(const std::string& prefix,
+                                                                Deadline deadline) const {
   return ListNames(prefix, deadline, catalog::ParseTableKey);
 }
 

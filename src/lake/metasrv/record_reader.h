@@ -34,6 +34,9 @@ class RecordReader {
       const catalog::TableName& name) const;
   Result<std::optional<catalog::PendingOperation>> ReadPending(const Uuid& operation) const;
 
+  Result<std::optional<catalog::Stored<catalog::ViewRecord>>> ReadView(
+      const catalog::TableName& name) const;
+
   // How an operation ended, and the registration of the table it named, both as of one instant. A success is visible exactly when
   // both agree.
   struct Outcome {
@@ -41,9 +44,10 @@ class RecordReader {
     std::optional<catalog::Registration> registration;
   };
 
-  // Returns how `operation` ended and, if `table` is given, that table's registration.
-  Result<Outcome> ReadOutcome(const Uuid& operation,
-                              const std::optional<catalog::TableName>& table) const;
+  // Returns how `operation` ended and, if `table` is given, that table's registration. The registrations of `others` are read in the
+  // same instant: a success that is returned is visible in all of them.
+  Result<Outcome> ReadOutcome(const Uuid& operation, const std::optional<catalog::TableName>& table,
+                              const std::vector<catalog::TableName>& others = {}) const;
 
   // Returns those of `operations` that are pending, as of one instant.
   Result<std::vector<catalog::PendingOperation>> ReadGroup(
@@ -55,10 +59,12 @@ class RecordReader {
   // Calls `visit` with every pending operation. One that does not decode is logged and left out: it must not hide the others.
   Status ForEachPending(Deadline deadline,
                         const std::function<void(const catalog::PendingOperation&)>& visit) const;
-  // Returns the names of the tables, or namespaces, whose keys are under `prefix`, sorted. A key that does not parse is logged and
+  // Returns the names of the tables, views or namespaces, whose keys are under `prefix`, sorted. A key that does not parse is logged and
   // left out.
   Result<std::vector<catalog::TableName>> ListTables(const std::string& prefix,
                                                      Deadline deadline) const;
+  Result<std::vector<catalog::TableName>> ListViews(const std::string& prefix,
+                                                    Deadline deadline) const;
   Result<std::vector<catalog::Namespace>> ListNamespaces(const std::string& prefix,
                                                          Deadline deadline) const;
   // Returns whether there is any entry under `prefix`.

@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +17,8 @@
 #include "lake/engine/table_engine.h"
 #include "lake/iceberg/manifest.h"
 #include "lake/iceberg/schema.h"
+#include "lake/iceberg/table_requirement.h"
+#include "lake/iceberg/table_update.h"
 
 namespace lake::metasrv {
 
@@ -32,6 +36,13 @@ struct CallOptions {
 struct CreateNamespaceRequest {
   catalog::Namespace ns;
   std::map<std::string, std::string> properties;
+};
+
+// Change the properties of a namespace. A property that is to be removed need not be there; none is both set and removed.
+struct SetNamespacePropertiesRequest {
+  catalog::Namespace ns;
+  std::map<std::string, std::string> updates;
+  std::set<std::string> removals;
 };
 
 // Make a table without rows.
@@ -53,6 +64,45 @@ struct DropTableRequest {
   bool purge = false;
 };
 
+// Give a table or a view another name, maybe in another namespace.
+struct RenameRequest {
+  catalog::TableName from;
+  catalog::TableName to;
+};
+
+// Change a table's metadata, if it still is what the caller requires. What the updates name is written and complete.
+struct TableCommit {
+  catalog::TableName name;
+  std::vector<iceberg::TableRequirement> requirements;
+  std::vector<iceberg::TableUpdate> updates;
+};
+
+// Commit to one table.
+struct CommitTableRequest {
+  TableCommit commit;
+  // What the caller says the request is, e.g. its canonical text: part of what makes a repeated id the same request.
+  std::vector<std::string> content;
+};
+
+// Commit to several different tables at once: every commit is made, or none.
+struct CommitTablesRequest {
+  std::vector<TableCommit> commits;  // 1 to kCommitTablesMax.
+  std::vector<std::string> content;  // As in CommitTableRequest.
+};
+
+// The most tables of one commit: they fit into one fenced transaction.
+inline constexpr std::size_t kCommitTablesMax = 90;
+
+// Name a metadata file as a view's current one: of a new view, or of one that exists.
+struct ViewRequest {
+  catalog::TableName name;
+  Uuid uuid;  // Of the view. Of one that exists: what the caller read; another one is kConflict.
+  std::string location;           // Where the view's files live, without a trailing slash.
+  std::string metadata_location;  // Written and complete.
+  // Of a view that exists: the metadata file that the new one was made from; another one is kConflict.
+  std::string base_location;
+};
+
 // Add data files that are already written and complete.
 struct AppendRequest {
   catalog::TableName name;
@@ -71,11 +121,14 @@ struct LoadedTable {
   engine::MetadataPtr metadata;
 };
 
-// How a change of a namespace ended.
-struct NamespaceResult {
+// How a change that makes no version of one table ended.
+struct ChangeResult {
   std::uint64_t epoch = 0;  // Under which it was published.
   bool replayed = false;    // Answered from the record of an earlier call with the same id.
 };
+
+// How a change of a namespace ended.
+using NamespaceResult = ChangeResult;
 
 // How a change of a table ended.
 struct TableResult {
@@ -137,6 +190,9 @@ class MetaService {
   // kConflict: it still holds namespaces, tables or views.
   virtual Result<NamespaceResult> DropNamespace(const catalog::Namespace& ns,
                                                 const CallOptions& options) = 0;
+  // Sets and removes properties. kNotFound: there is no such namespace.
+  virtual Result<NamespaceResult> SetNamespaceProperties(
+      const SetNamespacePropertiesRequest& request, const CallOptions& options) = 0;
   // Returns the namespace's record.
   virtual Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                          Deadline deadline) = 0;
@@ -156,6 +212,17 @@ class MetaService {
   // Registers a table. kNotFound: there is no such namespace or file.
   virtual Result<TableResult> RegisterTable(const RegisterTableRequest& request,
                                             const CallOptions& options) = 0;
+  // Renames a table: what it is, its files and its history stay. kNotFound: there is no such table, or no such namespace to move to.
+  virtual Result<TableResult> RenameTable(const RenameRequest& request,
+                                          const CallOptions& options) = 0;
+  // Makes the version that the updates describe. A commit whose requirements fail is kConflict, unless the snapshot it adds is among
+  // the table's already: then it has been made by an earlier call, and that is the answer. Without updates nothing is changed.
+  // kNotFound: there is no such table. kUnimplemented: an update that moves the table.
+  virtual Result<TableResult> CommitTable(const CommitTableRequest& request,
+                                          const CallOptions& options) = 0;
+  // The same for several tables in one publication: whoever reads sees all of it or nothing.
+  virtual Result<ChangeResult> CommitTables(const CommitTablesRequest& request,
+                                            const CallOptions& options) = 0;
   // Files stay. A purge is kUnimplemented, and refused before anything is touched.
   virtual Result<TableResult> DropTable(const DropTableRequest& request,
                                         const CallOptions& options) = 0;
@@ -171,6 +238,25 @@ class MetaService {
   // Returns the tables directly in `ns`, sorted.
   virtual Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns,
                                                              Deadline deadline) = 0;
+
+  // Makes a view. kNotFound: there is no such namespace or metadata file.
+  virtual Result<ChangeResult> CreateView(const ViewRequest& request,
+                                          const CallOptions& options) = 0;
+  // Gives a view another metadata file. kNotFound: there is no such view or metadata file.
+  virtual Result<ChangeResult> ReplaceView(const ViewRequest& request,
+                                           const CallOptions& options) = 0;
+  // Renames a view; as RenameTable.
+  virtual Result<ChangeResult> RenameView(const RenameRequest& request,
+                                          const CallOptions& options) = 0;
+  // Takes a view out of the catalog. Its files stay. kNotFound: there is no such view.
+  virtual Result<ChangeResult> DropView(const catalog::TableName& name,
+                                        const CallOptions& options) = 0;
+  // Returns the view's record.
+  virtual Result<catalog::ViewRecord> LoadView(const catalog::TableName& name,
+                                               Deadline deadline) = 0;
+  // Returns the views directly in `ns`, sorted.
+  virtual Result<std::vector<catalog::TableName>> ListViews(const catalog::Namespace& ns,
+                                                            Deadline deadline) = 0;
 
   // Returns what is known of an operation. kNotFound: nothing.
   virtual Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) = 0;
