@@ -61,7 +61,11 @@ Status AddRule(std::string_view piece, Config& config) {
   }
   const std::string_view name = piece.substr(0, equals);
   if (!std::ranges::binary_search(kNames, name)) {
-    return refuse("there is no such failpoint");
+    std::string known;
+    for (const std::string_view one : kNames) {
+      known.append(known.empty() ? "" : ", ").append(one);
+    }
+    return refuse("there is no such failpoint; there are " + known);
   }
   std::string_view action_text = piece.substr(equals + 1);
   std::uint64_t only_hit = 0;

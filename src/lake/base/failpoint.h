@@ -30,7 +30,7 @@ Status Failpoint(std::string_view name);
 bool FailpointsActive();
 
 // Returns kInvalidArgument, naming the piece, when LAKE_FAILPOINTS has a wrong form or an unknown
-// name.
+// name; the message then also lists the known ones.
 Status CheckFailpointConfig();
 
 // Returns the names that code may reach, sorted.

@@ -14,14 +14,9 @@
 #include <sys/wait.h>
 
 #include "lake/base/check.h"
-#include "lake/testing/matchers.h"
 
 namespace lake {
 namespace {
-
-using lake::testing::IsError;
-using lake::testing::IsOk;
-using ::testing::HasSubstr;
 
 // The configuration is read once per process, so each test reads it in a child, and nothing here
 // may read it in the parent. The child exits with 0 when `body` returned true, else with 1.
@@ -159,6 +154,17 @@ TEST(Failpoint, RefusesAWrongFormAndNamesThePiece) {
                       "before-publish=error@99999999999999999999"));
   EXPECT_TRUE(Refused("after-publish=error,before-publish=explode", "before-publish=explode"));
   EXPECT_TRUE(Refused("before-publish=error,before-publish=exit", "before-publish=exit"));
+}
+
+TEST(Failpoint, ARefusedNameIsAnsweredWithThoseThereAre) {
+  EXPECT_EQ(InChild("no-such-place=error",
+                    [] {
+                      const std::string message = CheckFailpointConfig().error().message();
+                      return std::ranges::all_of(FailpointNames(), [&](const std::string& name) {
+                        return message.find(name) != std::string::npos;
+                      });
+                    }),
+            0);
 }
 
 TEST(Failpoint, RefusesEmptyPieces) {
