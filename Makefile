@@ -1,6 +1,6 @@
 # The front door: every target is an alias of what a person could type.
 .DEFAULT_GOAL := help
-.PHONY: help demo test quick check format bench clean
+.PHONY: help demo crash test quick check format bench clean
 
 help:    ## list the targets
 	@sed -n 's/^\([a-z]*\): *## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 16
@@ -10,6 +10,12 @@ demo:    ## set up, build and show the main job: three million flights into a ta
 	@cmake --preset release
 	@cmake --build --preset release --target lake
 	@build/release/lake demo
+
+crash:   ## set up, build and kill the program ROUNDS=200 times over, at every failpoint and at random; SEED=n for the same choices
+	@tools/setup
+	@cmake --preset release
+	@cmake --build --preset release --target lake
+	@.venv/bin/python tests/crash/crash.py --rounds $(or $(ROUNDS),200) $(if $(SEED),--seed $(SEED))
 
 test:    ## set up, build and run every test that CI runs
 	@tools/test
