@@ -13,6 +13,7 @@
 
 #include "lake/testing/manual_clock.h"
 
+#include <algorithm>
 #include <chrono>
 #include <vector>
 
@@ -71,11 +72,40 @@ void ManualClock::WaitUntil(CondVar& cv, Mutex& mutex, Deadline deadline) {
 
 void ManualClock::Advance(Duration step) {
   LAKE_CHECK(step >= Duration::zero(), "instants never go back");
+  {
+    const MutexLock lock(mutex_);
+    MoveBy(step);
+  }
+  WakeDue();
+}
+
+bool ManualClock::AdvanceToNextDeadline() {
+  {
+    const MutexLock lock(mutex_);
+    Deadline next = Deadline::max();
+    for (const Waiter& waiter : waiters_) {
+      if (waiter.deadline > now_) {
+        next = std::min(next, waiter.deadline);
+      }
+    }
+    if (next == Deadline::max()) {
+      return false;
+    }
+    MoveBy(next - now_);
+  }
+  WakeDue();
+  return true;
+}
+
+void ManualClock::MoveBy(Duration step) {
+  now_ += step;
+  wall_ += step;
+}
+
+void ManualClock::WakeDue() {
   std::vector<std::list<Waiter>::iterator> due;
   {
     const MutexLock lock(mutex_);
-    now_ += step;
-    wall_ += step;
     for (auto waiter = waiters_.begin(); waiter != waiters_.end(); ++waiter) {
       if (waiter->deadline <= now_) {
         ++waiter->pins;

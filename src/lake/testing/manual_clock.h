@@ -37,6 +37,10 @@ class ManualClock final : public Clock {
   // somebody waits on this clock: Advance takes it.
   void Advance(Duration step) EXCLUDES(mutex_);
 
+  // Moves both clocks to the earliest deadline for which somebody waits, and wakes who waits for it,
+  // as Advance does. Returns false, with nothing done, when nobody waits.
+  bool AdvanceToNextDeadline() EXCLUDES(mutex_);
+
   // Sets the civil time alone, forwards or back; instants, and so waiters, are not touched.
   void SetWall(WallTime wall) EXCLUDES(mutex_);
   // Moves the civil time alone by `step`, forwards or back.
@@ -60,6 +64,9 @@ class ManualClock final : public Clock {
                            // not leave before they have.
   };
 
+  void MoveBy(Duration step) REQUIRES(mutex_);
+  // Wakes every thread whose deadline has come.
+  void WakeDue() EXCLUDES(mutex_);
   std::size_t CountWaiters() const REQUIRES(mutex_);
 
   mutable Mutex mutex_;
