@@ -84,7 +84,7 @@ DynamoFake::TransactionId DynamoFake::Open(
                           .refusals = std::move(refusals),
                           .states = std::vector(request.actions.size(), ActionState::kWaiting),
                           .reasons = std::vector<CancellationReason>(request.actions.size())};
-  if (DynamoAnswer<void> valid = ValidateTransaction(request); !valid) {
+  if (DynamoAnswer<void> valid = metastore::ValidateTransaction(request); !valid) {
     transaction.answer = std::move(valid);
   } else {
     transaction.answer = AskToken(request);
@@ -99,7 +99,8 @@ DynamoFake::TransactionId DynamoFake::Open(
 std::optional<DynamoAnswer<void>> DynamoFake::AskToken(const TransactWriteItems& request) {
   const Instant now = clock_.Now();
   std::erase_if(tokens_, [&](const auto& entry) {
-    return entry.second.completed.has_value() && now >= *entry.second.completed + kTokenMemory;
+    return entry.second.completed.has_value() &&
+           now >= *entry.second.completed + metastore::kDynamoTokenMemory;
   });
   if (!request.client_request_token.has_value()) {
     return std::nullopt;
@@ -225,7 +226,7 @@ CancellationReason DynamoFake::Examine(const Transaction& transaction, std::size
   if (marks_.contains(action.key)) {
     return {.code = Code::kTransactionConflict};
   }
-  if (DynamoItemBytes(action.key, action.value) > kDynamoItemBytesMax) {
+  if (metastore::DynamoItemBytes(action.key, action.value) > metastore::kDynamoItemBytesMax) {
     return {.code = Code::kValidationError};
   }
   std::optional<std::string> value = ValueOf(action.key);
@@ -295,16 +296,12 @@ void DynamoFake::Apply(const DynamoAction& action) {
   }
 }
 
-DynamoAnswer<void> DynamoFake::Transact(const TransactWriteItems& request) {
+DynamoAnswer<void> DynamoFake::Transact(const TransactWriteItems& request, Deadline deadline) {
   Call call{.method = Method::kTransactWriteItems, .keys = {}, .transaction = &request};
   for (const DynamoAction& action : request.actions) {
     call.keys.push_back(action.key);
   }
-  const Fault fault = Choose(call);
-  CallIfThere(fault.before);
-  DynamoAnswer<void> answer = Deliver(request, fault);
-  CallIfThere(fault.after);
-  return answer;
+  return Send<void>(call, deadline, [&](const Fault& fault) { return Deliver(request, fault); });
 }
 
 DynamoAnswer<void> DynamoFake::Deliver(const TransactWriteItems& request, const Fault& fault) {
@@ -360,39 +357,54 @@ DynamoFake::Fault DynamoFake::Choose(const Call& call) {
 }
 
 template <typename T, typename Act>
-DynamoAnswer<T> DynamoFake::Send(const Call& call, const Act& act) {
+DynamoAnswer<T> DynamoFake::Send(const Call& call, Deadline deadline, const Act& act) {
   const Fault fault = Choose(call);
-  LAKE_CHECK(fault.kind < FaultKind::kDelayRequest, "this fault is for transactions");
   CallIfThere(fault.before);
-  DynamoAnswer<T> answer = std::unexpected(fault.error);
-  if (fault.kind != FaultKind::kLoseRequest) {
-    DynamoAnswer<T> done = act();
-    if (fault.kind == FaultKind::kNone) {
-      answer = std::move(done);
-    }
+  if (clock_.Now() >= deadline) {
+    return Fail(DynamoError::Kind::kNoAnswer, "the deadline passed before it was sent");
   }
+  DynamoAnswer<T> answer = act(fault);
   CallIfThere(fault.after);
+  if (clock_.Now() >= deadline) {
+    return Fail(DynamoError::Kind::kNoAnswer, "the deadline passed before the answer came");
+  }
   return answer;
 }
 
-DynamoAnswer<std::optional<std::string>> DynamoFake::GetItem(const DynamoKey& key,
-                                                             DynamoRead read) {
-  using Value = std::optional<std::string>;
-  return Send<Value>({.method = Method::kGetItem, .keys = {key}}, [&]() -> DynamoAnswer<Value> {
-    if (DynamoAnswer<void> valid = ValidateKey(key); !valid) {
-      return std::unexpected(std::move(valid).error());
+template <typename T, typename Act>
+DynamoAnswer<T> DynamoFake::SendSimple(const Call& call, Deadline deadline, const Act& act) {
+  return Send<T>(call, deadline, [&](const Fault& fault) -> DynamoAnswer<T> {
+    LAKE_CHECK(fault.kind < FaultKind::kDelayRequest, "this fault is for transactions");
+    if (fault.kind == FaultKind::kLoseRequest) {
+      return std::unexpected(fault.error);
     }
-    const MutexLock lock(mutex_);
-    return Lookup(read == DynamoRead::kStrong ? items_ : replica_, key);
+    DynamoAnswer<T> answer = act();
+    if (fault.kind == FaultKind::kLoseAnswer) {
+      return std::unexpected(fault.error);
+    }
+    return answer;
   });
 }
 
+DynamoAnswer<std::optional<std::string>> DynamoFake::GetItem(const DynamoKey& key, DynamoRead read,
+                                                             Deadline deadline) {
+  using Value = std::optional<std::string>;
+  return SendSimple<Value>({.method = Method::kGetItem, .keys = {key}}, deadline,
+                           [&]() -> DynamoAnswer<Value> {
+                             if (DynamoAnswer<void> valid = metastore::ValidateKey(key); !valid) {
+                               return std::unexpected(std::move(valid).error());
+                             }
+                             const MutexLock lock(mutex_);
+                             return Lookup(read == DynamoRead::kStrong ? items_ : replica_, key);
+                           });
+}
+
 DynamoAnswer<std::vector<std::optional<std::string>>> DynamoFake::TransactGetItems(
-    const std::vector<DynamoKey>& keys) {
+    const std::vector<DynamoKey>& keys, Deadline deadline) {
   using Values = std::vector<std::optional<std::string>>;
-  return Send<Values>(
-      {.method = Method::kTransactGetItems, .keys = keys}, [&]() -> DynamoAnswer<Values> {
-        if (DynamoAnswer<void> valid = ValidateKeys(keys); !valid) {
+  return SendSimple<Values>(
+      {.method = Method::kTransactGetItems, .keys = keys}, deadline, [&]() -> DynamoAnswer<Values> {
+        if (DynamoAnswer<void> valid = metastore::ValidateKeys(keys); !valid) {
           return std::unexpected(std::move(valid).error());
         }
         const MutexLock lock(mutex_);
@@ -405,28 +417,28 @@ DynamoAnswer<std::vector<std::optional<std::string>>> DynamoFake::TransactGetIte
           conflict = conflict || marked;
           reasons.push_back({.code = marked ? Code::kTransactionConflict : Code::kNone});
           values.push_back(ValueOf(key));
-          bytes += values.back().has_value() ? DynamoItemBytes(key, *values.back()) : 0;
+          bytes += values.back().has_value() ? metastore::DynamoItemBytes(key, *values.back()) : 0;
         }
         if (conflict) {
           return Cancelled(std::move(reasons));
         }
-        if (bytes > kDynamoTransactionBytesMax) {
+        if (bytes > metastore::kDynamoTransactionBytesMax) {
           return Fail(DynamoError::Kind::kValidation, "a transaction has at most 4 MB");
         }
         return values;
       });
 }
 
-DynamoAnswer<DynamoPage> DynamoFake::Query(const DynamoQuery& query) {
+DynamoAnswer<DynamoPage> DynamoFake::Query(const DynamoQuery& query, Deadline deadline) {
   const DynamoKey from{.partition = query.partition, .sort = query.prefix};
-  return Send<DynamoPage>({.method = Method::kQuery, .keys = {from}},
-                          [&]() -> DynamoAnswer<DynamoPage> {
-                            if (DynamoAnswer<void> valid = ValidateQuery(query); !valid) {
-                              return std::unexpected(std::move(valid).error());
-                            }
-                            const MutexLock lock(mutex_);
-                            return ReadPage(query);
-                          });
+  return SendSimple<DynamoPage>(
+      {.method = Method::kQuery, .keys = {from}}, deadline, [&]() -> DynamoAnswer<DynamoPage> {
+        if (DynamoAnswer<void> valid = metastore::ValidateQuery(query); !valid) {
+          return std::unexpected(std::move(valid).error());
+        }
+        const MutexLock lock(mutex_);
+        return ReadPage(query);
+      });
 }
 
 DynamoPage DynamoFake::ReadPage(const DynamoQuery& query) const {
@@ -438,8 +450,8 @@ DynamoPage DynamoFake::ReadPage(const DynamoQuery& query) const {
   for (; at != items.end() && at->first.partition == query.partition &&
          at->first.sort.starts_with(query.prefix);
        ++at) {
-    bytes += DynamoItemBytes(at->first, at->second);
-    if (bytes > kDynamoPageBytesMax) {
+    bytes += metastore::DynamoItemBytes(at->first, at->second);
+    if (bytes > metastore::kDynamoPageBytesMax) {
       page.last_evaluated = page.items.back().sort;
       return page;
     }
@@ -455,29 +467,30 @@ DynamoPage DynamoFake::ReadPage(const DynamoQuery& query) const {
 DynamoAnswer<void> DynamoFake::Write(const DynamoAction& action) {
   LAKE_CHECK(action.verb != Verb::kConditionCheck, "a single write puts or deletes");
   const Method method = action.verb == Verb::kPut ? Method::kPutItem : Method::kDeleteItem;
-  return Send<void>({.method = method, .keys = {action.key}}, [&]() -> DynamoAnswer<void> {
-    if (DynamoAnswer<void> valid = ValidateKey(action.key); !valid) {
-      return valid;
-    }
-    if (DynamoItemBytes(action.key, action.value) > kDynamoItemBytesMax) {
-      return Fail(DynamoError::Kind::kValidation, "the item is too large");
-    }
-    const MutexLock lock(mutex_);
-    if (marks_.contains(action.key)) {
-      return Fail(DynamoError::Kind::kTransactionConflict, "a transaction holds the item");
-    }
-    std::optional<std::string> value = ValueOf(action.key);
-    if (!action.condition.HoldsFor(value)) {
-      DynamoError error{.kind = DynamoError::Kind::kConditionalCheckFailed,
-                        .message = "the condition does not hold"};
-      if (action.on_failure == DynamoAction::OnFailure::kAllOld) {
-        error.item = std::move(value);
-      }
-      return std::unexpected(std::move(error));
-    }
-    Apply(action);
-    return {};
-  });
+  return SendSimple<void>(
+      {.method = method, .keys = {action.key}}, Deadline::max(), [&]() -> DynamoAnswer<void> {
+        if (DynamoAnswer<void> valid = metastore::ValidateKey(action.key); !valid) {
+          return valid;
+        }
+        if (metastore::DynamoItemBytes(action.key, action.value) > metastore::kDynamoItemBytesMax) {
+          return Fail(DynamoError::Kind::kValidation, "the item is too large");
+        }
+        const MutexLock lock(mutex_);
+        if (marks_.contains(action.key)) {
+          return Fail(DynamoError::Kind::kTransactionConflict, "a transaction holds the item");
+        }
+        std::optional<std::string> value = ValueOf(action.key);
+        if (!action.condition.HoldsFor(value)) {
+          DynamoError error{.kind = DynamoError::Kind::kConditionalCheckFailed,
+                            .message = "the condition does not hold"};
+          if (action.on_failure == DynamoAction::OnFailure::kAllOld) {
+            error.item = std::move(value);
+          }
+          return std::unexpected(std::move(error));
+        }
+        Apply(action);
+        return {};
+      });
 }
 
 void DynamoFake::Inject(Rule rule) {

@@ -15,9 +15,21 @@
 #include "lake/base/mutex.h"
 #include "lake/base/thread_annotations.h"
 #include "lake/base/time.h"
-#include "lake/testing/dynamo_protocol.h"
+#include "lake/metastore/dynamodb/dynamo_client.h"
+#include "lake/metastore/dynamodb/dynamo_protocol.h"
 
 namespace lake::testing {
+
+using metastore::CancellationReason;
+using metastore::DynamoAction;
+using metastore::DynamoAnswer;
+using metastore::DynamoCondition;
+using metastore::DynamoError;
+using metastore::DynamoKey;
+using metastore::DynamoPage;
+using metastore::DynamoQuery;
+using metastore::DynamoRead;
+using metastore::TransactWriteItems;
 
 // One DynamoDB table in memory, with the protocol of its transactions cut into steps, so that a
 // test can stop one transaction anywhere and see what everybody else gets. What it promises is what
@@ -54,7 +66,7 @@ namespace lake::testing {
 //
 // A call takes the mutex for each step anew: calls of several threads interleave at every step, and
 // under a Scheduler as it decides. Thread-safe.
-class DynamoFake {
+class DynamoFake final : public metastore::DynamoClient {
  public:
   // Names a transaction of this fake.
   enum class TransactionId : std::uint64_t {};
@@ -90,8 +102,6 @@ class DynamoFake {
   static constexpr std::size_t kAllSteps = std::numeric_limits<std::size_t>::max();
   // A number of times that never ends.
   static constexpr std::size_t kAlways = std::numeric_limits<std::size_t>::max();
-  // How long a token is remembered after its transaction succeeded.
-  static constexpr Duration kTokenMemory = std::chrono::minutes(10);
 
   // What becomes of a call. The kinds from kDelayRequest on are for TransactWriteItems only.
   struct Fault {
@@ -141,7 +151,8 @@ class DynamoFake {
   // Returns after how many steps `request` has been decided and nothing of it applied.
   static std::size_t StepsToDecision(const TransactWriteItems& request);
 
-  // Borrows `clock` for its lifetime: it counts the ten minutes of a token.
+  // Borrows `clock` for its lifetime: on it the ten minutes of a token and the deadlines of calls
+  // are counted.
   explicit DynamoFake(Clock& clock) : clock_(clock) {}
 
   // --- Transactions by hand. They see no rules.
@@ -162,23 +173,40 @@ class DynamoFake {
   // Returns the answer, or nothing before the transaction has ended.
   std::optional<DynamoAnswer<void>> AnswerOf(TransactionId id) const EXCLUDES(mutex_);
 
-  // --- Calls of a client. Besides what they name, each can answer whatever a rule says.
+  // --- Calls of a client. Besides what DynamoClient names for them, each can answer whatever a rule
+  // says. A request whose deadline has passed is not sent, and an answer that comes after it is
+  // lost: both are kNoAnswer.
 
-  // TransactWriteItems as a whole. kValidation, kTransactionCanceled, kTransactionInProgress,
-  // kIdempotentParameterMismatch.
-  DynamoAnswer<void> Transact(const TransactWriteItems& request) EXCLUDES(mutex_);
-  // The value of an item, or nothing. kValidation.
-  DynamoAnswer<std::optional<std::string>> GetItem(const DynamoKey& key, DynamoRead read)
+  DynamoAnswer<void> Transact(const TransactWriteItems& request, Deadline deadline) override
       EXCLUDES(mutex_);
-  // The values of the items, in order, as of one instant. kValidation (also when they exceed 4 MB);
-  // kTransactionCanceled with TransactionConflict for each item that has a mark.
+  DynamoAnswer<std::optional<std::string>> GetItem(const DynamoKey& key, DynamoRead read,
+                                                   Deadline deadline) override EXCLUDES(mutex_);
   DynamoAnswer<std::vector<std::optional<std::string>>> TransactGetItems(
-      const std::vector<DynamoKey>& keys) EXCLUDES(mutex_);
-  // A page. kValidation.
-  DynamoAnswer<DynamoPage> Query(const DynamoQuery& query) EXCLUDES(mutex_);
-  // PutItem or DeleteItem; a ConditionCheck is not one of them. kValidation, kTransactionConflict,
-  // kConditionalCheckFailed.
+      const std::vector<DynamoKey>& keys, Deadline deadline) override EXCLUDES(mutex_);
+  DynamoAnswer<DynamoPage> Query(const DynamoQuery& query, Deadline deadline) override
+      EXCLUDES(mutex_);
+  // PutItem or DeleteItem, which Lake does not use; a ConditionCheck is not one of them.
+  // kValidation, kTransactionConflict, kConditionalCheckFailed.
   DynamoAnswer<void> Write(const DynamoAction& action) EXCLUDES(mutex_);
+
+  // The same calls without a deadline.
+  DynamoAnswer<void> Transact(const TransactWriteItems& request) EXCLUDES(mutex_) {
+    return Transact(request, Deadline::max());
+  }
+
+  DynamoAnswer<std::optional<std::string>> GetItem(const DynamoKey& key, DynamoRead read)
+      EXCLUDES(mutex_) {
+    return GetItem(key, read, Deadline::max());
+  }
+
+  DynamoAnswer<std::vector<std::optional<std::string>>> TransactGetItems(
+      const std::vector<DynamoKey>& keys) EXCLUDES(mutex_) {
+    return TransactGetItems(keys, Deadline::max());
+  }
+
+  DynamoAnswer<DynamoPage> Query(const DynamoQuery& query) EXCLUDES(mutex_) {
+    return Query(query, Deadline::max());
+  }
 
   // --- Faults.
 
@@ -220,9 +248,12 @@ class DynamoFake {
   using Items = std::map<DynamoKey, std::string>;
 
   Fault Choose(const Call& call) EXCLUDES(mutex_);
-  // Does what the fault leaves of a call that is not a transaction.
+  // Makes a call with what goes wrong with it: `act` is told the fault and carries out its kind.
   template <typename T, typename Act>
-  DynamoAnswer<T> Send(const Call& call, const Act& act) EXCLUDES(mutex_);
+  DynamoAnswer<T> Send(const Call& call, Deadline deadline, const Act& act) EXCLUDES(mutex_);
+  // The same for a call that is not a transaction.
+  template <typename T, typename Act>
+  DynamoAnswer<T> SendSimple(const Call& call, Deadline deadline, const Act& act) EXCLUDES(mutex_);
   DynamoAnswer<void> Deliver(const TransactWriteItems& request, const Fault& fault)
       EXCLUDES(mutex_);
   TransactionId Open(const TransactWriteItems& request,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <compare>
 #include <cstddef>
 #include <expected>
@@ -9,10 +10,20 @@
 #include <utility>
 #include <vector>
 
-namespace lake::testing {
+#include "lake/base/time.h"
 
-// Limits of DynamoDB that the fake enforces. An item's bytes are those of its key and its value;
-// DynamoDB counts the attribute names too, which the fake does not know.
+namespace lake::metastore {
+
+// DynamoDB as Lake uses it, as values: requests, answers and limits of one table, without a word of
+// how they travel. A client (dynamo_client.h) sends them.
+
+// The attributes of an item, all binary: partition key, sort key, and the one value. DynamoDB counts
+// their names with every item.
+inline constexpr std::string_view kDynamoPartitionAttribute = "p";
+inline constexpr std::string_view kDynamoSortAttribute = "s";
+inline constexpr std::string_view kDynamoValueAttribute = "v";
+
+// Limits of DynamoDB.
 inline constexpr std::size_t kDynamoPartitionBytesMax = 2048;
 inline constexpr std::size_t kDynamoSortBytesMax = 1024;
 inline constexpr std::size_t kDynamoItemBytesMax = std::size_t{400} * 1024;
@@ -20,6 +31,8 @@ inline constexpr std::size_t kDynamoTransactionActionsMax = 100;
 inline constexpr std::size_t kDynamoTransactionBytesMax = std::size_t{4} * 1024 * 1024;
 inline constexpr std::size_t kDynamoTokenBytesMax = 36;
 inline constexpr std::size_t kDynamoPageBytesMax = std::size_t{1024} * 1024;
+// How long a token is remembered after its transaction succeeded.
+inline constexpr Duration kDynamoTokenMemory = std::chrono::minutes(10);
 
 // The primary key of an item: partition key and sort key, both bytes. Sorts bytewise.
 struct DynamoKey {
@@ -83,6 +96,7 @@ struct CancellationReason {
     kProvisionedThroughputExceeded,
     kThrottlingError,
     kValidationError,
+    kOther,  // A code that this version does not know.
   };
 
   Code code = Code::kNone;
@@ -92,14 +106,16 @@ struct CancellationReason {
   bool operator==(const CancellationReason&) const = default;
 };
 
-// What a call answers when it does not succeed; named after DynamoDB's exceptions.
+// What a call answers when it does not succeed; named after DynamoDB's exceptions. The kind alone
+// decides what is done about it; the message is for people.
 struct DynamoError {
   enum class Kind {
-    kNoAnswer,                       // Nothing came back. It may or may not have happened.
-    kInternalServerError,            // The service failed. It may or may not have happened.
-    kValidation,                     // The request breaks a rule. Nothing happened.
-    kResourceNotFound,               // No such table. Nothing happened.
-    kThrottling,                     // Nothing happened.
+    kNoAnswer,             // Nothing came back. It may or may not have happened.
+    kInternalServerError,  // Any 5xx: the service failed. It may or may not have happened.
+    kValidation,           // The request breaks a rule. Nothing happened.
+    kResourceNotFound,     // No such table, or it is not active. Nothing happened.
+    kAccessDenied,         // Unknown, expired or not entitled. Nothing happened.
+    kThrottling,           // Nothing happened.
     kProvisionedThroughputExceeded,  // Nothing happened.
     kRequestLimitExceeded,           // Nothing happened.
     kTransactionCanceled,            // Nothing happened; `reasons` has one entry per action or key.
@@ -107,6 +123,7 @@ struct DynamoError {
     kIdempotentParameterMismatch,    // The token was used for another request. Nothing happened.
     kTransactionConflict,            // Single-item writes only. Nothing happened.
     kConditionalCheckFailed,         // Single-item writes only. Nothing happened.
+    kMalformedItem,                  // Reads only. An item has no binary value: it is not Lake's.
   };
 
   Kind kind = Kind::kNoAnswer;
@@ -117,6 +134,10 @@ struct DynamoError {
   bool operator==(const DynamoError&) const = default;
 };
 
+// Returns the failure for people: the exception's name, its message, and how many actions were
+// cancelled for which reason. Without keys and values.
+std::string DescribeDynamoError(const DynamoError& error);
+
 // The answer to a call.
 template <typename T>
 using DynamoAnswer = std::expected<T, DynamoError>;
@@ -125,17 +146,18 @@ using DynamoAnswer = std::expected<T, DynamoError>;
 enum class DynamoRead { kEventual, kStrong };
 
 // A Query of one partition in ascending order: items whose sort key begins with `prefix` (empty: no
-// such condition) and comes after `after` (ExclusiveStartKey; empty: from the start).
+// such condition) and comes after `after` (ExclusiveStartKey; empty: from the start), which must
+// begin with `prefix` too.
 struct DynamoQuery {
   std::string partition;
   std::string prefix = {};
   std::string after = {};
-  std::size_t limit = kDynamoTransactionActionsMax;
+  std::size_t limit = 100;  // At least 1.
   DynamoRead read = DynamoRead::kStrong;
 };
 
-// A page of a Query. Only an absent `last_evaluated` ends it: where the limit or the size ended the
-// page there is one, even if no item follows.
+// A page of a Query. Only an absent `last_evaluated` ends the reading: where the limit or the size
+// ended the page there is one, even if no item follows. A page with one may be empty.
 struct DynamoPage {
   struct Item {
     std::string sort;
@@ -150,6 +172,11 @@ struct DynamoPage {
   bool operator==(const DynamoPage&) const = default;
 };
 
+// Returns what a request counts towards kDynamoTransactionBytesMax. DynamoDB documents "the items of
+// the transaction" and not what it counts of an action that writes none; this counts all that is
+// sent: the key, the value put, and the value compared with.
+std::size_t DynamoTransactionBytes(const TransactWriteItems& request);
+
 // Check what can be checked without stored data: the limits, empty keys, an item named twice, a
 // ConditionCheck without a condition, a token that is too long or empty. kValidation with the first
 // offence.
@@ -158,7 +185,7 @@ DynamoAnswer<void> ValidateTransaction(const TransactWriteItems& request);
 DynamoAnswer<void> ValidateKeys(const std::vector<DynamoKey>& keys);
 DynamoAnswer<void> ValidateQuery(const DynamoQuery& query);
 
-// Returns what counts of an item towards the limits.
+// Returns what an item counts towards the limits: the names and the bytes of its attributes.
 std::size_t DynamoItemBytes(const DynamoKey& key, std::string_view value);
 
-}  // namespace lake::testing
+}  // namespace lake::metastore
