@@ -17,7 +17,7 @@ namespace lake::testing {
 // Time passes for everybody: threads that work, and do not wait, may find a lot of it gone.
 class TimeLapse {
  public:
-  // Borrows `clock` for its lifetime. Nobody else moves it meanwhile.
+  // Borrows `clock` for its lifetime.
   explicit TimeLapse(ManualClock& clock);
   // Waits until time has stopped.
   ~TimeLapse();
