@@ -221,8 +221,8 @@ class DynamoFake final : public metastore::DynamoClient {
   // Brings the replica of the eventually consistent reads up to date.
   void Replicate() EXCLUDES(mutex_);
 
-  // Return how many faults happened, TransactWriteItems were sent with Transact, and transactions
-  // have applied everything.
+  // Return how many faults happened, calls of Transact were made, and transactions have applied
+  // everything.
   std::size_t fault_count() const EXCLUDES(mutex_);
   std::size_t transact_count() const EXCLUDES(mutex_);
   std::size_t effect_count() const EXCLUDES(mutex_);
