@@ -36,8 +36,10 @@ struct Page {
 //      key is kInvalidArgument.
 //   2. A transaction takes effect at one instant between Commit's call and its return, whole or not
 //      at all, and only if every expectation holds at that instant.
-//   3. Get is linearizable with transactions. Scan returns individually committed values, not a
-//      snapshot. GetTogether returns values that all were current at one instant.
+//   3. Get is linearizable, key by key. Scan returns individually committed values, not a snapshot.
+//      GetTogether returns values that all were current at one instant. Only it and Commit see a
+//      transaction whole: before its Commit has returned, one Get may see it and a later one, of
+//      another of its keys, not yet. So that a key is absent is not settled by a Get or a Scan.
 //   4. Whatever was answered as committed survives the death of the process and of the machine (not
 //      in the memory store).
 //   5. The limits below are enforced alike everywhere.
