@@ -85,6 +85,9 @@ class Node {
 
   ~Node() { election_->Stop(); }
 
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+
   void Start() {
     election_->Start();
     Settle();
