@@ -39,7 +39,7 @@ struct Registration {
   std::string metadata_location;  // The current metadata file.
   std::uint64_t version = 0;      // 1 at creation, +1 with every new metadata file.
   std::string engine = "iceberg";
-  Uuid last_operation;  // The operation that published this version.
+  Uuid last_operation;  // The operation that last changed the registration.
   std::string unknown;
 
   bool operator==(const Registration&) const = default;

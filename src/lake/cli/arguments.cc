@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -34,7 +36,9 @@ struct Raw {
   std::uint32_t wait_seconds = kDefaultWaitSeconds;
   bool json = false;
   std::string name;
+  std::string new_name;
   std::vector<std::string> properties;
+  std::vector<std::string> unset;
   std::vector<std::string> columns;
   std::vector<std::string> files;
   std::string like;
@@ -183,6 +187,39 @@ Parsed<Command> BuildNamespaceShow(const Raw& raw) {
   return NamespaceShow{.ns = std::move(ns)};
 }
 
+// What is to be set and unset: at least one property, and none both ways.
+struct PropertyChanges {
+  Properties set;
+  std::set<std::string> unset;
+};
+
+Parsed<PropertyChanges> ReadPropertyChanges(const Raw& raw) {
+  PropertyChanges changes;
+  LAKE_TRY(changes.set, ReadProperties(raw.properties));
+  for (const std::string& key : raw.unset) {
+    LAKE_TRY_VOID(ReadText("--unset", key));
+    if (changes.set.contains(key)) {
+      return UsageError(fmt::format("--unset '{}': the key is also set", key), "");
+    }
+    changes.unset.insert(key);
+  }
+  if (changes.set.empty() && changes.unset.empty()) {
+    return UsageError("there is nothing to set",
+                      "say --property KEY=VALUE or --unset KEY, as often as you like");
+  }
+  return changes;
+}
+
+Parsed<Command> BuildNamespaceSet(const Raw& raw) {
+  LAKE_TRY(catalog::Namespace ns, ReadNamespace(raw.name));
+  LAKE_TRY(PropertyChanges changes, ReadPropertyChanges(raw));
+  LAKE_TRY(const std::optional<Uuid> operation, ReadOperation(raw.operation));
+  return NamespaceSet{.ns = std::move(ns),
+                      .properties = std::move(changes.set),
+                      .unset = std::move(changes.unset),
+                      .operation = operation};
+}
+
 Parsed<Command> BuildNamespaceDrop(const Raw& raw) {
   LAKE_TRY(catalog::Namespace ns, ReadNamespace(raw.name));
   LAKE_TRY(const std::optional<Uuid> operation, ReadOperation(raw.operation));
@@ -231,6 +268,23 @@ Parsed<Command> BuildTableShow(const Raw& raw) {
 Parsed<Command> BuildTableHistory(const Raw& raw) {
   LAKE_TRY(catalog::TableName name, ReadTableName(raw.name));
   return TableHistory{.name = std::move(name)};
+}
+
+Parsed<Command> BuildTableRename(const Raw& raw) {
+  LAKE_TRY(catalog::TableName from, ReadTableName(raw.name));
+  LAKE_TRY(catalog::TableName to, ReadTableName(raw.new_name));
+  LAKE_TRY(const std::optional<Uuid> operation, ReadOperation(raw.operation));
+  return TableRename{.from = std::move(from), .to = std::move(to), .operation = operation};
+}
+
+Parsed<Command> BuildTableSet(const Raw& raw) {
+  LAKE_TRY(catalog::TableName name, ReadTableName(raw.name));
+  LAKE_TRY(PropertyChanges changes, ReadPropertyChanges(raw));
+  LAKE_TRY(const std::optional<Uuid> operation, ReadOperation(raw.operation));
+  return TableSet{.name = std::move(name),
+                  .properties = std::move(changes.set),
+                  .unset = std::move(changes.unset),
+                  .operation = operation};
 }
 
 Parsed<Command> BuildTableRegister(const Raw& raw) {
@@ -440,6 +494,13 @@ class Parser {
         ->type_name("KEY=VALUE");
   }
 
+  void AddUnset(CLI::App& app) {
+    app.add_option("--unset", raw_.unset, "A property to remove; may be repeated")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+        ->type_name("KEY");
+  }
+
   void AddOperation(CLI::App& app) {
     app.add_option("--operation-id", raw_.operation,
                    "The identity of this change: repeating the command with the same id never does "
@@ -456,8 +517,8 @@ class Parser {
   }
 
   void AddNamespaceCommands() {
-    CLI::App& group =
-        AddGroup("namespace", "Create, list, show and drop namespaces", "lake namespace list");
+    CLI::App& group = AddGroup("namespace", "Create, list, show, change and drop namespaces",
+                               "lake namespace list");
     CLI::App& create = AddLeaf(
         group, "create", "Create a namespace", BuildNamespaceCreate,
         "lake namespace create sales --property owner=ops\n  lake namespace create sales.eu");
@@ -473,6 +534,13 @@ class Parser {
                              "lake namespace show sales");
     AddName(show, "NS", "The namespace", true);
     AddJson(show);
+    CLI::App& set = AddLeaf(group, "set", "Change a namespace's properties", BuildNamespaceSet,
+                            "lake namespace set sales --property owner=ops --unset contact");
+    AddName(set, "NS", "The namespace", true);
+    AddProperties(set);
+    AddUnset(set);
+    AddOperation(set);
+    AddJson(set);
     CLI::App& drop = AddLeaf(group, "drop", "Drop an empty namespace", BuildNamespaceDrop,
                              "lake namespace drop sales.eu");
     AddName(drop, "NS", "The namespace", true);
@@ -502,9 +570,10 @@ class Parser {
   }
 
   void AddTableCommands() {
-    CLI::App& group =
-        AddGroup("table", "Create, list, show, register and drop tables, and show their history",
-                 "lake table show sales.orders");
+    CLI::App& group = AddGroup(
+        "table",
+        "Create, list, show, change, rename, register and drop tables, and show their history",
+        "lake table show sales.orders");
     AddTableCreate(group);
     CLI::App& list = AddLeaf(group, "list", "List tables", BuildTableList, "lake table list sales");
     AddName(list, "NS", "Only those directly in this namespace", false);
@@ -517,6 +586,22 @@ class Parser {
                                 BuildTableHistory, "lake table history sales.orders");
     AddName(history, "NS.T", "The table", true);
     AddJson(history);
+    CLI::App& rename =
+        AddLeaf(group, "rename", "Give a table another name, maybe in another namespace",
+                BuildTableRename, "lake table rename sales.orders archive.orders_2026");
+    AddName(rename, "NS.T", "The table", true);
+    rename.add_option("NEW_NS.NEW_T", raw_.new_name, "Its new name")->required()->option_text(" ");
+    AddOperation(rename);
+    AddJson(rename);
+    CLI::App& set =
+        AddLeaf(group, "set", "Change a table's properties", BuildTableSet,
+                "lake table set sales.orders --property write.metadata.previous-versions-max=20\n"
+                "  lake table set sales.orders --unset comment");
+    AddName(set, "NS.T", "The table", true);
+    AddProperties(set);
+    AddUnset(set);
+    AddOperation(set);
+    AddJson(set);
     CLI::App& reg =
         AddLeaf(group, "register", "Register a table that already has files, by its metadata file",
                 BuildTableRegister,

@@ -238,6 +238,19 @@ TEST(Arguments, WhatIsNotKnownIsNamed) {
   EXPECT_THAT(Refusal({"status", "--wait", "-1"}), HasSubstr("--wait"));
 }
 
+TEST(Arguments, PropertiesToSetAndUnsetAreRead) {
+  const NamespaceSet ns = MustParseAs<NamespaceSet>(
+      {"namespace", "set", "a", "--property", "k=v=w", "--unset", "x", "--unset", "y"});
+  EXPECT_EQ(ns.properties.at("k"), "v=w");
+  EXPECT_THAT(ns.unset, ElementsAre("x", "y"));
+  const TableSet table = MustParseAs<TableSet>({"table", "set", "a.t", "--unset", "x"});
+  EXPECT_EQ(table.name.ToString(), "a.t");
+  EXPECT_TRUE(table.properties.empty());
+  EXPECT_THAT(Refusal({"table", "set", "a.t"}), HasSubstr("--unset KEY"));
+  EXPECT_THAT(Refusal({"table", "set", "a.t", "--property", "k=v", "--unset", "k"}),
+              HasSubstr("also set"));
+}
+
 TEST(Arguments, TheRestOfTheCommandsAreRead) {
   EXPECT_THAT(MustParseAs<NamespaceList>({"namespace", "list"}).parent.levels, ElementsAre());
   EXPECT_THAT(MustParseAs<NamespaceList>({"namespace", "list", "a.b"}).parent.levels,
@@ -247,6 +260,8 @@ TEST(Arguments, TheRestOfTheCommandsAreRead) {
   EXPECT_EQ(MustParseAs<TableHistory>({"table", "history", "a.b"}).name.ToString(), "a.b");
   EXPECT_EQ(MustParseAs<TableRegister>({"table", "register", "a.b", "/m.json"}).metadata_location,
             "/m.json");
+  EXPECT_EQ(MustParseAs<TableRename>({"table", "rename", "a.b", "c.d"}).to.ToString(), "c.d");
+  EXPECT_THAT(Refusal({"table", "rename", "a.b", "c"}), HasSubstr("NAMESPACE.TABLE"));
   EXPECT_TRUE(MustParseAs<TableDrop>({"table", "drop", "a.b", "--purge"}).purge);
   EXPECT_FALSE(MustParseAs<TableDrop>({"table", "drop", "a.b"}).purge);
   EXPECT_EQ(MustParseAs<Check>({"check", "a.b"}).name->ToString(), "a.b");

@@ -2,6 +2,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -33,6 +34,14 @@ struct NamespaceList {
 // Show a namespace's properties.
 struct NamespaceShow {
   catalog::Namespace ns;
+};
+
+// Change a namespace's properties.
+struct NamespaceSet {
+  catalog::Namespace ns;
+  std::map<std::string, std::string> properties;
+  std::set<std::string> unset;
+  std::optional<Uuid> operation;
 };
 
 // Drop an empty namespace.
@@ -73,6 +82,21 @@ struct TableShow {
 // Show a table's snapshots.
 struct TableHistory {
   catalog::TableName name;
+};
+
+// Give a table another name.
+struct TableRename {
+  catalog::TableName from;
+  catalog::TableName to;
+  std::optional<Uuid> operation;
+};
+
+// Change a table's properties.
+struct TableSet {
+  catalog::TableName name;
+  std::map<std::string, std::string> properties;
+  std::set<std::string> unset;
+  std::optional<Uuid> operation;
 };
 
 // Give a name to a table that already has files.
@@ -124,9 +148,10 @@ struct Demo {
 };
 
 // One of them.
-using Command = std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceDrop,
-                             TableCreate, TableList, TableShow, TableHistory, TableRegister,
-                             TableDrop, Append, Sql, StatusCommand, Check, Version, Demo>;
+using Command =
+    std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceSet, NamespaceDrop,
+                 TableCreate, TableList, TableShow, TableHistory, TableRename, TableSet,
+                 TableRegister, TableDrop, Append, Sql, StatusCommand, Check, Version, Demo>;
 
 // What every command takes.
 struct GlobalOptions {

@@ -12,11 +12,14 @@ namespace lake::cli {
 Outcome Run(const NamespaceCreate& command, Context& context);
 Outcome Run(const NamespaceList& command, Context& context);
 Outcome Run(const NamespaceShow& command, Context& context);
+Outcome Run(const NamespaceSet& command, Context& context);
 Outcome Run(const NamespaceDrop& command, Context& context);
 Outcome Run(const TableCreate& command, Context& context);
 Outcome Run(const TableList& command, Context& context);
 Outcome Run(const TableShow& command, Context& context);
 Outcome Run(const TableHistory& command, Context& context);
+Outcome Run(const TableRename& command, Context& context);
+Outcome Run(const TableSet& command, Context& context);
 Outcome Run(const TableRegister& command, Context& context);
 Outcome Run(const TableDrop& command, Context& context);
 Outcome Run(const Append& command, Context& context);

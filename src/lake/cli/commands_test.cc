@@ -24,6 +24,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -95,6 +96,35 @@ TEST_F(CommandsTest, NamespacesAreCreatedListedShownAndDropped) {
   EXPECT_THAT(MustRun(NamespaceDrop{.ns = {{"a", "b.c"}}}),
               StartsWith("dropped namespace=a.\"b.c\" epoch=7 operation="));
   EXPECT_EQ(MustRunJson(NamespaceList{}), boost::json::array{boost::json::value("a")});
+}
+
+TEST_F(CommandsTest, PropertiesAreSetAndRemoved) {
+  MakeTable();
+  EXPECT_THAT(MustRun(NamespaceSet{.ns = kTable.ns, .properties = {{"owner", "ops"}}}),
+              StartsWith("changed namespace=a epoch=7 operation="));
+  MustRun(NamespaceSet{.ns = kTable.ns, .properties = {{"k", "v"}}, .unset = {"owner", "none"}});
+  EXPECT_EQ(MustRun(NamespaceShow{.ns = kTable.ns}), "namespace   a\nproperty k  v\n");
+  EXPECT_THAT(MustRun(TableSet{.name = kTable, .properties = {{"comment", "x"}, {"k", "v"}}}),
+              StartsWith("changed table=a.t epoch=7 operation="));
+  MustRun(TableSet{.name = kTable, .unset = {"k"}});
+  const std::string shown = MustRun(TableShow{.name = kTable});
+  EXPECT_THAT(shown, HasSubstr("property comment"));
+  EXPECT_THAT(shown, Not(HasSubstr("property k")));
+  EXPECT_THAT(MustFail(NamespaceSet{.ns = {{"none"}}, .unset = {"k"}}).next,
+              HasSubstr("lake namespace list"));
+  EXPECT_THAT(MustFail(TableSet{.name = {.ns = {{"a"}}, .name = "x"}, .unset = {"k"}}).next,
+              HasSubstr("lake table list"));
+}
+
+TEST_F(CommandsTest, ARenamedTableIsShownUnderItsNewName) {
+  MakeTable();
+  const catalog::TableName renamed{.ns = kTable.ns, .name = "u"};
+  EXPECT_THAT(MustRun(TableRename{.from = kTable, .to = renamed}),
+              StartsWith("renamed table=a.u epoch=7 operation="));
+  EXPECT_THAT(MustRun(TableShow{.name = renamed}), HasSubstr("a.u"));
+  EXPECT_THAT(MustFail(TableRename{.from = kTable, .to = renamed}).next,
+              HasSubstr("lake table list"));
+  EXPECT_EQ(MustFail(TableRename{.from = renamed, .to = renamed}).exit_code, ExitCode::kConflict);
 }
 
 TEST_F(CommandsTest, WhatIsMissingOrTakenIsSaidWithAdvice) {

@@ -5,12 +5,17 @@
 
 #include "lake/iceberg/snapshot_summary.h"
 #include "lake/iceberg/table_create.h"
+#include "lake/iceberg/table_requirement.h"
 #include "lake/iceberg/table_update_apply.h"
 
 namespace lake::cli {
 namespace {
 
 constexpr std::uint64_t kEpoch = 7;
+
+std::unexpected<Error> NotForCommands() {
+  return Unimplemented("no command does this");
+}
 
 }  // namespace
 
@@ -52,6 +57,22 @@ Result<metasrv::NamespaceResult> FakeMetaService::DropNamespace(
   }
   if (namespaces_.erase(ns) == 0) {
     return NotFound("namespace " + ns.ToString() + " does not exist");
+  }
+  return metasrv::NamespaceResult{.epoch = kEpoch};
+}
+
+Result<metasrv::NamespaceResult> FakeMetaService::SetNamespaceProperties(
+    const metasrv::SetNamespacePropertiesRequest& request, const metasrv::CallOptions& options) {
+  LAKE_TRY_VOID(Admit(options));
+  const auto found = namespaces_.find(request.ns);
+  if (found == namespaces_.end()) {
+    return NotFound("namespace " + request.ns.ToString() + " does not exist");
+  }
+  for (const auto& [key, value] : request.updates) {
+    found->second.properties.insert_or_assign(key, value);
+  }
+  for (const std::string& key : request.removals) {
+    found->second.properties.erase(key);
   }
   return metasrv::NamespaceResult{.epoch = kEpoch};
 }
@@ -123,6 +144,76 @@ Result<metasrv::TableResult> FakeMetaService::RegisterTable(
   return metasrv::TableResult{.incarnation = Uuid::Random4(random_),
                               .metadata_location = request.metadata_location,
                               .epoch = kEpoch};
+}
+
+Result<metasrv::TableResult> FakeMetaService::RenameTable(const metasrv::RenameRequest& request,
+                                                          const metasrv::CallOptions& options) {
+  LAKE_TRY_VOID(Admit(options));
+  LAKE_TRY(metasrv::LoadedTable table, LoadTable(request.from, options.deadline));
+  if (tables_.contains(request.to)) {
+    return AlreadyExists("table " + request.to.ToString() + " already exists");
+  }
+  if (!namespaces_.contains(request.to.ns)) {
+    return NotFound("namespace " + request.to.ns.ToString() + " does not exist");
+  }
+  tables_.erase(request.from);
+  table.name = request.to;
+  const catalog::Registration registration = table.registration;
+  tables_.emplace(request.to, std::move(table));
+  return metasrv::TableResult{.incarnation = registration.incarnation,
+                              .metadata_location = registration.metadata_location,
+                              .epoch = kEpoch};
+}
+
+Result<metasrv::TableResult> FakeMetaService::CommitTable(
+    const metasrv::CommitTableRequest& request, const metasrv::CallOptions& options) {
+  LAKE_TRY_VOID(Admit(options));
+  LAKE_TRY_VOID(LoadTable(request.commit.name, options.deadline));
+  metasrv::LoadedTable& table = tables_.at(request.commit.name);
+  LAKE_TRY_VOID(iceberg::CheckRequirements(table.metadata.get(), request.commit.requirements));
+  LAKE_TRY(iceberg::TableMetadata next,
+           iceberg::ApplyUpdates(
+               *table.metadata, request.commit.updates,
+               {.now = clock_.WallNow(), .base_location = table.registration.metadata_location}));
+  table.metadata = std::make_shared<const iceberg::TableMetadata>(std::move(next));
+  return metasrv::TableResult{.incarnation = table.registration.incarnation,
+                              .metadata_location = table.registration.metadata_location,
+                              .epoch = kEpoch};
+}
+
+Result<metasrv::ChangeResult> FakeMetaService::CommitTables(
+    const metasrv::CommitTablesRequest& /*request*/, const metasrv::CallOptions& /*options*/) {
+  return NotForCommands();
+}
+
+Result<metasrv::ChangeResult> FakeMetaService::CreateView(const metasrv::ViewRequest& /*request*/,
+                                                          const metasrv::CallOptions& /*options*/) {
+  return NotForCommands();
+}
+
+Result<metasrv::ChangeResult> FakeMetaService::ReplaceView(
+    const metasrv::ViewRequest& /*request*/, const metasrv::CallOptions& /*options*/) {
+  return NotForCommands();
+}
+
+Result<metasrv::ChangeResult> FakeMetaService::RenameView(const metasrv::RenameRequest& /*request*/,
+                                                          const metasrv::CallOptions& /*options*/) {
+  return NotForCommands();
+}
+
+Result<metasrv::ChangeResult> FakeMetaService::DropView(const catalog::TableName& /*name*/,
+                                                        const metasrv::CallOptions& /*options*/) {
+  return NotForCommands();
+}
+
+Result<catalog::ViewRecord> FakeMetaService::LoadView(const catalog::TableName& /*name*/,
+                                                      Deadline /*deadline*/) {
+  return NotForCommands();
+}
+
+Result<std::vector<catalog::TableName>> FakeMetaService::ListViews(const catalog::Namespace& /*ns*/,
+                                                                   Deadline /*deadline*/) {
+  return NotForCommands();
 }
 
 Result<metasrv::TableResult> FakeMetaService::DropTable(const metasrv::DropTableRequest& request,

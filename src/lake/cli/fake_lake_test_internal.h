@@ -30,6 +30,9 @@ class FakeMetaService final : public metasrv::MetaService {
                                                    const metasrv::CallOptions& options) override;
   Result<metasrv::NamespaceResult> DropNamespace(const catalog::Namespace& ns,
                                                  const metasrv::CallOptions& options) override;
+  Result<metasrv::NamespaceResult> SetNamespaceProperties(
+      const metasrv::SetNamespacePropertiesRequest& request,
+      const metasrv::CallOptions& options) override;
   Result<catalog::NamespaceRecord> LoadNamespace(const catalog::Namespace& ns,
                                                  Deadline deadline) override;
   Result<std::vector<catalog::Namespace>> ListNamespaces(const catalog::Namespace& parent,
@@ -40,6 +43,24 @@ class FakeMetaService final : public metasrv::MetaService {
                                            const metasrv::CallOptions& options) override;
   Result<metasrv::TableResult> RegisterTable(const metasrv::RegisterTableRequest& request,
                                              const metasrv::CallOptions& options) override;
+  Result<metasrv::TableResult> RenameTable(const metasrv::RenameRequest& request,
+                                           const metasrv::CallOptions& options) override;
+  Result<metasrv::TableResult> CommitTable(const metasrv::CommitTableRequest& request,
+                                           const metasrv::CallOptions& options) override;
+  // Several tables and views are not for the command line: kUnimplemented.
+  Result<metasrv::ChangeResult> CommitTables(const metasrv::CommitTablesRequest& request,
+                                             const metasrv::CallOptions& options) override;
+  Result<metasrv::ChangeResult> CreateView(const metasrv::ViewRequest& request,
+                                           const metasrv::CallOptions& options) override;
+  Result<metasrv::ChangeResult> ReplaceView(const metasrv::ViewRequest& request,
+                                            const metasrv::CallOptions& options) override;
+  Result<metasrv::ChangeResult> RenameView(const metasrv::RenameRequest& request,
+                                           const metasrv::CallOptions& options) override;
+  Result<metasrv::ChangeResult> DropView(const catalog::TableName& name,
+                                         const metasrv::CallOptions& options) override;
+  Result<catalog::ViewRecord> LoadView(const catalog::TableName& name, Deadline deadline) override;
+  Result<std::vector<catalog::TableName>> ListViews(const catalog::Namespace& ns,
+                                                    Deadline deadline) override;
   Result<metasrv::TableResult> DropTable(const metasrv::DropTableRequest& request,
                                          const metasrv::CallOptions& options) override;
   Result<metasrv::TableResult> Append(const metasrv::AppendRequest& request,

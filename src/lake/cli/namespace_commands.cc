@@ -99,6 +99,24 @@ Outcome Run(const NamespaceShow& command, Context& context) {
   return {};
 }
 
+Outcome Run(const NamespaceSet& command, Context& context) {
+  const Result<std::unique_ptr<Connection>> lake =
+      context.Open(Access::kWrite, "lake namespace set");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  const metasrv::CallOptions change = context.Change(command.operation);
+  const Result<metasrv::NamespaceResult> changed = (*lake)->service().SetNamespaceProperties(
+      {.ns = command.ns, .updates = command.properties, .removals = command.unset}, change);
+  if (!changed.has_value()) {
+    if (changed.error().code() == ErrorCode::kNotFound) {
+      return NoSuchNamespace(changed.error());
+    }
+    return FailedToChange(changed.error(), change.operation);
+  }
+  return PrintNamespaceChange(context, "changed", command.ns, *changed, change.operation);
+}
+
 Outcome Run(const NamespaceDrop& command, Context& context) {
   const Result<std::unique_ptr<Connection>> lake =
       context.Open(Access::kWrite, "lake namespace drop");

@@ -34,6 +34,7 @@ class RecordReader {
       const catalog::TableName& name) const;
   Result<std::optional<catalog::PendingOperation>> ReadPending(const Uuid& operation) const;
 
+  // The same for a view.
   Result<std::optional<catalog::Stored<catalog::ViewRecord>>> ReadView(
       const catalog::TableName& name) const;
 
