@@ -66,3 +66,18 @@ def rows(table, **scan):
     """Returns a table's rows, in the order of their texts: scans promise no order."""
     arrow = table.scan(**scan).to_arrow()
     return sorted(map(repr, arrow.to_pylist()))
+
+
+def canonical(json_value):
+    """Drops what says nothing: members that are null, a list of no identifier fields, blanks in the names of types."""
+    if isinstance(json_value, dict):
+        return {
+            name: canonical(value)
+            for name, value in json_value.items()
+            if value is not None and (name, value) != ("identifier-field-ids", [])
+        }
+    if isinstance(json_value, list):
+        return [canonical(value) for value in json_value]
+    if isinstance(json_value, str) and json_value.startswith("decimal("):
+        return json_value.replace(" ", "")
+    return json_value

@@ -61,7 +61,7 @@ from pyiceberg.types import (
     UUIDType,
 )
 
-from conftest import BUILD, TIMEOUT, rows, snapshot_meaning
+from conftest import BUILD, TIMEOUT, canonical, rows, snapshot_meaning
 
 CODECS = ("null", "deflate", "zstandard")
 
@@ -93,21 +93,6 @@ def rewrite(table, folder, codec):
     )
     assert ended.returncode == 0, ended.stderr
     return StaticTable.from_metadata(ended.stdout.strip())
-
-
-def canonical(json_value):
-    """Drops what says nothing: members that are null, a list of no identifier fields, blanks in the names of types."""
-    if isinstance(json_value, dict):
-        return {
-            name: canonical(value)
-            for name, value in json_value.items()
-            if value is not None and (name, value) != ("identifier-field-ids", [])
-        }
-    if isinstance(json_value, list):
-        return [canonical(value) for value in json_value]
-    if isinstance(json_value, str) and json_value.startswith("decimal("):
-        return json_value.replace(" ", "")
-    return json_value
 
 
 def raw_metadata(table):
