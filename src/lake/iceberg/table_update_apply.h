@@ -43,7 +43,7 @@ struct NextVersion {
 // About snapshots:
 //   * AddSnapshot takes the table's last-sequence-number and next-row-id forward. It is kConflict
 //     if the table has moved past the snapshot's sequence number or first-row-id, kAlreadyExists if
-//     the table has a snapshot of that id.
+//     the table has a snapshot of that id. A parent of kNoSnapshot is none.
 //   * SetSnapshotRef on main makes the snapshot current and adds it to the snapshot log. A snapshot
 //     that was current only between two updates is not logged. Without main there is no current
 //     snapshot.

@@ -63,9 +63,8 @@ TEST(AppendSnapshot, FollowsTheCurrentSnapshot) {
 
 TEST(AppendSnapshot, LeavesItsBaseAloneAndGivesTheSameAgain) {
   const TableMetadata base = Grown(Empty(), 2);
-  const TableMetadata before = base;
   const TableMetadata once = AppendSnapshot(base, Draft(9), Next(9000)).value();
-  EXPECT_EQ(base, before);
+  EXPECT_EQ(base, Grown(Empty(), 2));
   EXPECT_EQ(AppendSnapshot(base, Draft(9), Next(9000)).value(), once);
 }
 
@@ -183,6 +182,13 @@ TEST(ApplyUpdates, ASnapshotThatNoRefNamesIsStagedAndChangesNoLog) {
   EXPECT_EQ(next.last_sequence_number, 2);
   EXPECT_EQ(next.snapshot_log, base.snapshot_log);
   EXPECT_EQ(next.last_updated, At(9000));
+}
+
+TEST(ApplyUpdates, AParentThatIsNoSnapshotIsNotWrittenDown) {
+  Snapshot first = Draft(9);
+  first.sequence_number = 1;
+  first.parent_snapshot_id = kNoSnapshot;
+  EXPECT_EQ(Applied(Empty(), {AddSnapshot{first}}).snapshots[0].parent_snapshot_id, std::nullopt);
 }
 
 TEST(ApplyUpdates, OnlyTheLastCurrentSnapshotOfAChangeIsLogged) {

@@ -53,6 +53,7 @@ inline NextVersion Next(std::int64_t now, std::string base_location = "v.json") 
 
 inline std::vector<std::string> LoggedFiles(const TableMetadata& metadata) {
   std::vector<std::string> files;
+  files.reserve(metadata.metadata_log.size());
   for (const MetadataLogEntry& entry : metadata.metadata_log) {
     files.push_back(entry.metadata_file);
   }

@@ -49,6 +49,9 @@ Status TableUpdater::operator()(const AddSnapshot& update) {
   LAKE_TRY_VOID(AdvanceSequenceNumber(snapshot));
   LAKE_TRY_VOID(AdvanceRowId(snapshot));
   metadata_.snapshots.push_back(snapshot);
+  if (snapshot.parent_snapshot_id == kNoSnapshot) {
+    metadata_.snapshots.back().parent_snapshot_id.reset();
+  }
   added_snapshots_.insert(snapshot.snapshot_id);
   return {};
 }
