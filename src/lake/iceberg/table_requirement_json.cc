@@ -36,10 +36,6 @@ Result<TableRequirement> ReadTableUuid(const bj::object& object) {
 Result<TableRequirement> ReadRefSnapshotId(const bj::object& object) {
   AssertRefSnapshotId requirement;
   LAKE_TRY(requirement.ref, json::GetString(object, "ref"));
-  // Null says that the ref must not exist; nothing at all may as well be a mistake.
-  if (!object.contains("snapshot-id")) {
-    return InvalidArgument("member 'snapshot-id' is missing");
-  }
   LAKE_TRY(requirement.snapshot_id, GetOptionalId<SnapshotId>(object, "snapshot-id"));
   return requirement;
 }

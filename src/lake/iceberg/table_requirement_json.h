@@ -13,8 +13,9 @@ namespace lake::iceberg {
 
 // Parses a list of requirements. kInvalidArgument, saying which one: for an unknown type, naming it,
 // and for a member that is missing or of the wrong type, naming that. Requirements of views are
-// unknown ones. A null snapshot-id must be written out. Members that are not of the type are passed
-// over.
+// unknown ones. A ref without a snapshot-id is one that must not exist: the specification wants a null
+// there, and the Java and Python implementations read nothing as one. Members that are not of the type
+// are passed over.
 Result<std::vector<TableRequirement>> ParseTableRequirements(std::string_view text);
 
 // Returns the compact JSON of the requirements. Equal requirements give equal text.

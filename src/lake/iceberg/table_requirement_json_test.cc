@@ -81,8 +81,6 @@ TEST(TableRequirementJson, NamesTheMemberThatIsMissingOrWrong) {
   fails_with(R"({"type":"assert-table-uuid","uuid":"x"})", "member 'uuid'");
   fails_with(R"({"type":"assert-table-uuid","uuid":1})", "member 'uuid' is not");
   fails_with(R"({"type":"assert-ref-snapshot-id","snapshot-id":1})", "member 'ref' is missing");
-  fails_with(R"({"type":"assert-ref-snapshot-id","ref":"main"})",
-             "member 'snapshot-id' is missing");
   fails_with(R"({"type":"assert-ref-snapshot-id","ref":"main","snapshot-id":"1"})",
              "member 'snapshot-id' is not");
   fails_with(R"({"type":"assert-last-assigned-field-id"})", "'last-assigned-field-id' is missing");
@@ -94,6 +92,11 @@ TEST(TableRequirementJson, NamesTheMemberThatIsMissingOrWrong) {
              "'default-spec-id' is missing");
   fails_with(R"({"type":"assert-default-sort-order-id","default-sort-order-id":1.5})",
              "'default-sort-order-id' is not");
+}
+
+TEST(TableRequirementJson, TakesAMissingSnapshotForNull) {
+  EXPECT_THAT(ParseTableRequirements(R"([{"type":"assert-ref-snapshot-id","ref":"main"}])"),
+              IsOkAnd(std::vector<TableRequirement>{AssertRefSnapshotId{"main", std::nullopt}}));
 }
 
 TEST(TableRequirementJson, ThatIsNoListOfObjectsIsRefused) {
