@@ -30,28 +30,25 @@
 #include "lake/iceberg/table_update_apply.h"
 #include "lake/iceberg/table_update_json.h"
 
+namespace lake::iceberg {
 namespace {
-
-using namespace lake::iceberg;
-using lake::Result;
-using lake::Status;
 
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   if (!file) {
-    return lake::NotFound(fmt::format("{} cannot be read", path));
+    return NotFound(fmt::format("{} cannot be read", path));
   }
   return bytes;
 }
 
-Result<lake::WallTime> ParseTime(std::string_view text) {
+Result<WallTime> ParseTime(std::string_view text) {
   std::int64_t millis = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), millis);
   if (failure != std::errc() || end != text.data() + text.size()) {
-    return lake::InvalidArgument(fmt::format("{} is no time in milliseconds", text));
+    return InvalidArgument(fmt::format("{} is no time in milliseconds", text));
   }
-  return lake::WallTime(std::chrono::milliseconds(millis));
+  return WallTime(std::chrono::milliseconds(millis));
 }
 
 Result<std::string> Run(const std::vector<std::string>& arguments) {
@@ -66,7 +63,7 @@ Result<std::string> Run(const std::vector<std::string>& arguments) {
            ParseTableRequirements(requirements_text));
   LAKE_TRY(const std::string updates_text, ReadFile(arguments[2]));
   LAKE_TRY(const std::vector<TableUpdate> updates, ParseTableUpdates(updates_text));
-  LAKE_TRY(const lake::WallTime now, ParseTime(arguments[3]));
+  LAKE_TRY(const WallTime now, ParseTime(arguments[3]));
   LAKE_TRY_VOID(CheckRequirements(base.has_value() ? &*base : nullptr, requirements));
   auto next = base.has_value()
                   ? ApplyUpdates(*base, updates, {.now = now, .base_location = location})
@@ -76,6 +73,7 @@ Result<std::string> Run(const std::vector<std::string>& arguments) {
 }
 
 }  // namespace
+}  // namespace lake::iceberg
 
 int main(int argc, char** argv) {
   if (argc != 5) {
@@ -83,7 +81,7 @@ int main(int argc, char** argv) {
                "usage: lake_update_tool METADATA_FILE REQUIREMENTS_FILE UPDATES_FILE NOW_MILLIS\n");
     return 2;
   }
-  const Result<std::string> metadata = Run({argv + 1, argv + argc});
+  const lake::Result<std::string> metadata = lake::iceberg::Run({argv + 1, argv + argc});
   if (!metadata.has_value()) {
     fmt::print(stderr, "{}\n", metadata.error().ToString());
     return 1;
