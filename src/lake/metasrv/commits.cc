@@ -82,6 +82,7 @@ Status CheckNames(const std::vector<TableCommit>& commits) {
 
 std::vector<catalog::TableName> NamesOf(const std::vector<TableCommit>& commits) {
   std::vector<catalog::TableName> names;
+  names.reserve(commits.size());
   for (const TableCommit& commit : commits) {
     names.push_back(commit.name);
   }
