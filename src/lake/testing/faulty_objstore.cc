@@ -54,6 +54,13 @@ void FaultyObjectStore::RefuseFrom(std::size_t n) {
   };
 }
 
+void FaultyObjectStore::InterruptNth(std::size_t n, std::function<void()> before,
+                                     std::function<void()> after) {
+  const MutexLock lock(mutex_);
+  interruption_ = {
+      .number = requests_.size() + n, .before = std::move(before), .after = std::move(after)};
+}
+
 void FaultyObjectStore::WaitForHeld(std::size_t count) {
   const MutexLock lock(mutex_);
   while (held_ < count) {
@@ -117,7 +124,20 @@ Status FaultyObjectStore::Delete(const std::vector<std::string>& paths, Deadline
 template <typename T>
 Result<T> FaultyObjectStore::Pass(Operation operation, std::string_view path,
                                   const std::function<Result<T>()>& call) {
-  const Fault fault = Begin(operation, path);
+  const Begun begun = Begin(operation, path);
+  if (begun.interruption.before) {
+    begun.interruption.before();
+  }
+  Result<T> result = Act(begun.fault, operation, path, call);
+  if (begun.interruption.after) {
+    begun.interruption.after();
+  }
+  return result;
+}
+
+template <typename T>
+Result<T> FaultyObjectStore::Act(Fault fault, Operation operation, std::string_view path,
+                                 const std::function<Result<T>()>& call) {
   const auto lost = [&](const char* what) -> Result<T> {
     std::string message = std::string(what) + " of " + std::string(path) + " was lost by a test";
     return ChangesWhatIsVisible(operation) ? OutcomeUnknown(std::move(message))
@@ -145,11 +165,15 @@ Result<T> FaultyObjectStore::Pass(Operation operation, std::string_view path,
   return Internal("no such fault");
 }
 
-FaultyObjectStore::Fault FaultyObjectStore::Begin(Operation operation, std::string_view path) {
+FaultyObjectStore::Begun FaultyObjectStore::Begin(Operation operation, std::string_view path) {
   const MutexLock lock(mutex_);
   requests_.push_back(
       {.operation = operation, .path = std::string(path), .number = requests_.size() + 1});
-  return rule_ == nullptr ? Fault::kNone : rule_(requests_.back());
+  Begun begun{.fault = rule_ == nullptr ? Fault::kNone : rule_(requests_.back())};
+  if (interruption_.number == requests_.size()) {
+    begun.interruption = std::exchange(interruption_, {});
+  }
+  return begun;
 }
 
 void FaultyObjectStore::Hold() {

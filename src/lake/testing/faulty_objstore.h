@@ -60,6 +60,12 @@ class FaultyObjectStore final : public objstore::ObjectStore {
   // Makes every request from the `n`-th from now on fail as if this process had lost its store.
   void RefuseFrom(std::size_t n) EXCLUDES(mutex_);
 
+  // Runs `before` on the calling thread before the `n`-th request from now, counted from 1, is done,
+  // and `after` before it answers: to do what another process would do at this moment. Either may be
+  // empty, and may call the store. The rule for the request still counts. One call at a time is kept.
+  void InterruptNth(std::size_t n, std::function<void()> before, std::function<void()> after)
+      EXCLUDES(mutex_);
+
   // Waits (in real time, without limit) until at least `count` requests are held.
   void WaitForHeld(std::size_t count) EXCLUDES(mutex_);
   // Lets all requests go on that are held now.
@@ -89,13 +95,30 @@ class FaultyObjectStore final : public objstore::ObjectStore {
   template <typename T>
   Result<T> Pass(Operation operation, std::string_view path, const std::function<Result<T>()>& call)
       EXCLUDES(mutex_);
-  Fault Begin(Operation operation, std::string_view path) EXCLUDES(mutex_);
+
+  // What happens at one request besides its fault.
+  struct Interruption {
+    std::size_t number = 0;  // Of the request; 0: none.
+    std::function<void()> before;
+    std::function<void()> after;
+  };
+
+  struct Begun {
+    Fault fault = Fault::kNone;
+    Interruption interruption;  // Empty functions when it is not at this request.
+  };
+
+  Begun Begin(Operation operation, std::string_view path) EXCLUDES(mutex_);
+  template <typename T>
+  Result<T> Act(Fault fault, Operation operation, std::string_view path,
+                const std::function<Result<T>()>& call) EXCLUDES(mutex_);
   void Hold() EXCLUDES(mutex_);
 
   objstore::ObjectStore& store_;
   mutable Mutex mutex_;
   CondVar changed_;  // A request is held, or was released.
   Rule rule_ GUARDED_BY(mutex_);
+  Interruption interruption_ GUARDED_BY(mutex_);
   std::vector<Request> requests_ GUARDED_BY(mutex_);
   std::size_t held_ GUARDED_BY(mutex_) = 0;
   std::size_t releases_ GUARDED_BY(mutex_) = 0;

@@ -187,5 +187,18 @@ TEST_F(FaultyObjectStoreTest, HoldsAnAnswerAfterItIsDone) {
   EXPECT_TRUE(answered);
 }
 
+TEST_F(FaultyObjectStoreTest, RunsWhatATestWantsBeforeAndAfterARequest) {
+  int before = -1;
+  int after = -1;
+  store_.InterruptNth(2, [&] { before = behind_.puts; }, [&] { after = behind_.puts; });
+  EXPECT_THAT(store_.PutIfAbsent("/a", "", kLater), IsOk());
+  EXPECT_EQ(before, -1);
+  EXPECT_THAT(store_.PutIfAbsent("/b", "", kLater), IsOk());
+  EXPECT_EQ(before, 1);
+  EXPECT_EQ(after, 2);
+  EXPECT_THAT(store_.PutIfAbsent("/c", "", kLater), IsOk());
+  EXPECT_EQ(after, 2) << "it happens once";
+}
+
 }  // namespace
 }  // namespace lake::testing
