@@ -142,6 +142,9 @@ Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
   std::set<iceberg::FieldId> always_there;
   AddAlwaysThere(metadata.current_schema().fields(), always_there);
   std::set<std::string_view> paths;
+  const iceberg::Snapshot* current = metadata.current_snapshot();
+  std::int64_t rows =
+      current == nullptr ? 0 : iceberg::SummaryNumber(*current, "total-records").value_or(0);
   for (const iceberg::DataFile& file : files) {
     const auto refuse = [&](std::string_view why) {
       return InvalidArgument(fmt::format("data file {}: {}", file.file_path, why));
@@ -152,6 +155,17 @@ Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
     }
     if (file.record_count <= 0) {
       return refuse("it claims to hold no rows");
+    }
+    if (__builtin_add_overflow(rows, file.record_count, &rows)) {
+      return refuse(
+          fmt::format("it claims to hold {} rows, more than a table can count", file.record_count));
+    }
+    if (!file.equality_ids.empty() || file.referenced_data_file.has_value() ||
+        file.content_offset.has_value() || file.content_size_in_bytes.has_value()) {
+      return refuse("it carries what belongs to delete files");
+    }
+    if (file.first_row_id.has_value()) {
+      return refuse("it carries row ids, which tables of format version 2 do not have");
     }
     if (!file.partition.empty()) {
       return refuse("it belongs to a partition, and the table has none");
