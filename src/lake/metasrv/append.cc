@@ -32,18 +32,20 @@ Result<std::optional<TableResult>> Metasrv::FindAppend(const AppendRequest& requ
   // In the table's turn: if this process is doing it, it has ended by then.
   const std::string turn = TableTurn(pending->record.tables.front().incarnation);
   const auto settled = std::make_shared<std::optional<TableResult>>();
-  LAKE_TRY_VOID(RunInTurn(turn, options.deadline,
-                          [this, settled, change, name = request.name]() -> Result<TableResult> {
-                            LAKE_TRY(*settled, FindEarlier(change, name));
-                            return TableResult{};
-                          }));
+  settler_.Note(*pending);
+  LAKE_TRY_VOID(WithoutFalseCertainty(
+      change.id, RunInTurn(turn, options.deadline,
+                           [this, settled, change, name = request.name]() -> Result<TableResult> {
+                             LAKE_TRY(*settled, FindEarlier(change, name));
+                             return TableResult{};
+                           })));
   return *settled;
 }
 
 Result<TableResult> Metasrv::Append(const AppendRequest& request, const CallOptions& options) {
   LAKE_TRY_VOID(catalog::Validate(request.name));
   LAKE_TRY(const Change change, Begin(StatementOf(request), options));
-  return appends_.Append(request, change, options.deadline);
+  return WithoutFalseCertainty(change.id, appends_.Append(request, change, options.deadline));
 }
 
 }  // namespace lake::metasrv

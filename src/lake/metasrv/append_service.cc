@@ -145,18 +145,22 @@ void AppendService::RunGroup(Group group, std::optional<Registered>& base) {
       return;
     }
     const Result<TableResult> made = MakeVersion(group, **current, *metadata);
+    if (made.has_value() && made->replayed) {
+      // Somebody else ended the first one. How the others ended, their own records say.
+      base.reset();
+      AnswerEarlier(group);
+      continue;
+    }
     if (made.has_value()) {
       // The next version's base, without reading it back.
       base.reset();
-      if (!made->replayed) {
-        catalog::PendingTable published{.base = (*current)->bytes,
-                                        .planned_location = made->metadata_location};
-        if (Result<catalog::Registration> next =
-                catalog::NextRegistration(published, group.front()->change.id);
-            next.has_value()) {
-          std::string bytes = catalog::Encode(*next);
-          base = Registered{.bytes = std::move(bytes), .record = *std::move(next)};
-        }
+      const catalog::PendingTable published{.base = (*current)->bytes,
+                                            .planned_location = made->metadata_location};
+      if (Result<catalog::Registration> next =
+              catalog::NextRegistration(published, group.front()->change.id);
+          next.has_value()) {
+        std::string bytes = catalog::Encode(*next);
+        base = Registered{.bytes = std::move(bytes), .record = *std::move(next)};
       }
       for (const std::shared_ptr<Waiting>& member : group) {
         member->ticket.End(made);
@@ -164,11 +168,19 @@ void AppendService::RunGroup(Group group, std::optional<Registered>& base) {
       return;
     }
     base.reset();
-    if (made.error().code() != ErrorCode::kConflict) {
-      AnswerAll(group, made.error());
+    if (made.error().code() == ErrorCode::kConflict) {
+      AnswerEarlier(group);
+      continue;
+    }
+    if (group.size() > 1 && Operations::IsFinal(made.error().code())) {
+      // It is the fault of one of them, and only that one may fail.
+      for (const std::shared_ptr<Waiting>& member : group) {
+        RunGroup({member}, base);
+      }
       return;
     }
-    AnswerEarlier(group);
+    AnswerAll(group, made.error());
+    return;
   }
   AnswerAll(group, Error(ErrorCode::kUnavailable, "the table keeps changing; retry"));
 }
@@ -204,7 +216,10 @@ void AppendService::AnswerEarlier(Group& group) {
     const Result<std::optional<TableResult>> earlier =
         find_earlier_(member->change, member->request.name);
     if (!earlier.has_value()) {
-      member->ticket.End(std::unexpected(earlier.error()));
+      // Some operation of the group is known already. That it could not be read does not say that this one is not.
+      const bool certain = Operations::IsFinal(earlier.error().code());
+      member->ticket.End(certain ? std::unexpected(earlier.error())
+                                 : OutcomeUnknown(earlier.error().message()));
       return true;
     }
     if (earlier->has_value()) {

@@ -147,6 +147,7 @@ Result<std::optional<TableResult>> Metasrv::FindEarlier(
                     change.id.ToString(), catalog::OperationKindName(pending->record.kind),
                     pending->record.tables.front().name.ToString()));
   }
+  settler_.Note(*pending);
   LAKE_TRY_VOID(settler_.SettleOperation(change.id, change.epoch));
   return operations_.Replay(change, table, others);
 }
@@ -178,6 +179,15 @@ Result<std::optional<TableResult>> Metasrv::CommitAttempt(const metastore::Trans
   TableResult done = result;
   done.epoch = change.epoch.value();
   return done;
+}
+
+Result<TableResult> Metasrv::WithoutFalseCertainty(const Uuid& operation,
+                                                   Result<TableResult> result) {
+  if (result.has_value() || Operations::IsFinal(result.error().code()) ||
+      !settler_.MayBePending(operation)) {
+    return result;
+  }
+  return OutcomeUnknown(result.error().message());
 }
 
 Result<OperationView> Metasrv::FindOperation(const Uuid& operation, Deadline /*deadline*/) {

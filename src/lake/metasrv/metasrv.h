@@ -136,6 +136,10 @@ class Metasrv final : public MetaService {
   Result<std::optional<TableResult>> CommitAttempt(const metastore::Transaction& transaction,
                                                    const Change& change, const TableResult& result);
 
+  // Returns what the caller of `operation` may be told: a call that failed for now says nothing of an operation that is known to be
+  // open from an earlier one.
+  Result<TableResult> WithoutFalseCertainty(const Uuid& operation, Result<TableResult> result);
+
   // namespaces.cc
   Result<std::optional<TableResult>> TryCreateNamespace(const CreateNamespaceRequest& request,
                                                         const Change& change);

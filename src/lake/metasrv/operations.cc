@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "lake/base/check.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/metasrv/operation_id.h"
 
@@ -44,6 +45,12 @@ Result<TableResult> ToResult(const catalog::OperationRecord& record, const Uuid&
       .snapshot_id = record.result.snapshot_id,
       .epoch = record.epoch,
       .replayed = true};
+}
+
+// Whether an attempt failed for now and was certainly not applied.
+bool WasNotApplied(const Result<CommitResult>& result) {
+  return !result.has_value() && (result.error().code() == ErrorCode::kUnavailable ||
+                                 result.error().code() == ErrorCode::kDeadlineExceeded);
 }
 
 // Cuts a message to what a record may hold, at a character boundary.
@@ -166,17 +173,21 @@ Result<TableResult> Operations::Fail(const Change& change, const Error& error,
   const Result<CommitResult> recorded =
       CommitOutcome(catalog::Record(failed), change.epoch, change.id);
   if (!recorded.has_value()) {
-    return Unavailable(
+    const std::string message =
         fmt::format("operation {}: it failed ({}), and that could not be recorded: {}",
-                    change.id.ToString(), error.message(), recorded.error().message()));
+                    change.id.ToString(), error.message(), recorded.error().message());
+    // A refusal after an attempt without an answer may be owed to another attempt of the same operation.
+    return recorded.error().code() == ErrorCode::kOutcomeUnknown ? OutcomeUnknown(message)
+                                                                 : Unavailable(message);
   }
   if (std::holds_alternative<Committed>(*recorded)) {
     return std::unexpected(error);
   }
   LAKE_TRY(std::optional<TableResult> earlier, Replay(change, table));
   if (!earlier.has_value()) {
-    return Unavailable(fmt::format(
-        "operation {}: it failed ({}), but an earlier attempt of it is still open; retry",
+    return OutcomeUnknown(fmt::format(
+        "operation {}: it failed ({}), but another attempt of it is still open; repeat it with the "
+        "same id",
         change.id.ToString(), error.message()));
   }
   return *std::move(earlier);
@@ -222,12 +233,25 @@ Result<CommitResult> Operations::CommitKnown(
   return Unavailable(last_message);
 }
 
+Result<CommitResult> Operations::CommitOnce(const metastore::Transaction& transaction,
+                                            lease::Epoch epoch) const {
+  const auto send = [&] { return store_.Commit(transaction, epoch, clock_.Now() + timeout_); };
+  Result<CommitResult> result = send();
+  for (int attempt = 1; attempt < kAttempts && WasNotApplied(result); ++attempt) {
+    result = send();
+  }
+  return result;
+}
+
 Result<CommitResult> Operations::CommitOutcome(const metastore::Transaction& transaction,
                                                lease::Epoch epoch, const Uuid& operation) const {
   const std::string key = catalog::OperationKey(operation);
+  const auto put = std::ranges::find(transaction.items(), key, &metastore::Item::key);
+  LAKE_CHECK(put != transaction.items().end() && put->action == metastore::Item::Action::kPut,
+             "the transaction puts the outcome");
   return CommitKnown(transaction, epoch, [&](const Rejected& rejected) {
     const metastore::FailedExpectation* failure = FindFailure(rejected, key);
-    return failure != nullptr && failure->actual.has_value();
+    return failure != nullptr && failure->actual == put->value;
   });
 }
 

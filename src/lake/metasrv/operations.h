@@ -72,7 +72,13 @@ class Operations {
       const metastore::Transaction& transaction, lease::Epoch epoch,
       const std::function<bool(const metastore::Rejected&)>& is_ours) const;
 
-  // CommitKnown for transactions that put the outcome of `operation`: it is there exactly when they were applied.
+  // Commits under `epoch`, repeating only attempts that were certainly not applied. As CommitKnown, but:
+  //   kOutcomeUnknown   one attempt is unanswered. It may be applied at any later time of the epoch, and if it expects that something
+  //                     is absent, also after it was applied and undone.
+  Result<metastore::CommitResult> CommitOnce(const metastore::Transaction& transaction,
+                                             lease::Epoch epoch) const;
+
+  // CommitKnown for transactions that put the outcome of `operation`: when that very outcome is there, they were applied.
   Result<metastore::CommitResult> CommitOutcome(const metastore::Transaction& transaction,
                                                 lease::Epoch epoch, const Uuid& operation) const;
 

@@ -28,6 +28,10 @@ Result<std::optional<catalog::Stored<Record>>> DecodeStored(
 Result<catalog::PendingOperation> DecodePending(const Uuid& operation, std::string bytes) {
   LAKE_TRY(catalog::PendingRecord record,
            WithContext(catalog::DecodePendingRecord(bytes), "operation " + operation.ToString()));
+  if (std::ranges::find(record.group, operation) == record.group.end()) {
+    return Corruption(
+        fmt::format("operation {}: it does not belong to its own group", operation.ToString()));
+  }
   return catalog::PendingOperation{
       .id = operation, .bytes = std::move(bytes), .record = std::move(record)};
 }
@@ -112,10 +116,13 @@ Result<std::vector<catalog::PendingOperation>> RecordReader::ReadGroup(
            store_.GetTogether(keys, NextDeadline()));
   std::vector<catalog::PendingOperation> group;
   for (std::size_t i = 0; i < operations.size(); ++i) {
-    if (values[i].has_value()) {
-      LAKE_TRY(catalog::PendingOperation member,
-               DecodePending(operations[i], *std::move(values[i])));
-      group.push_back(std::move(member));
+    if (!values[i].has_value()) {
+      continue;
+    }
+    if (auto member = DecodePending(operations[i], *std::move(values[i])); member.has_value()) {
+      group.push_back(*std::move(member));
+    } else {
+      LogLeftOut(keys[i], member.error());
     }
   }
   return group;

@@ -50,7 +50,8 @@ class RecordReader {
   Result<Outcome> ReadOutcome(const Uuid& operation, const std::optional<catalog::TableName>& table,
                               const std::vector<catalog::TableName>& others = {}) const;
 
-  // Returns those of `operations` that are pending, as of one instant.
+  // Returns those of `operations` that are pending, as of one instant. One that does not decode is logged and left out: with it gone
+  // for good, the others can only be given up.
   Result<std::vector<catalog::PendingOperation>> ReadGroup(
       const std::vector<Uuid>& operations) const;
 

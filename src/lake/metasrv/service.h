@@ -179,6 +179,8 @@ inline constexpr std::size_t kStatusPendingMax = 100;
 //   kDeadlineExceeded certainly not done.
 //   kUnimplemented    Lake does not do this. Nothing was touched.
 //   kOutcomeUnknown   it may be done now or later: repeat the call with the same id to learn which.
+// "Certainly not done" is said of this call: when it repeats one that ended with kOutcomeUnknown, kNotLeader, kFenced, kUnavailable and
+// kDeadlineExceeded leave that one's outcome as unknown as it was.
 // Every call blocks until its deadline. Thread-safe.
 class MetaService {
  public:

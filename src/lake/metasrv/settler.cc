@@ -1,5 +1,7 @@
 #include "lake/metasrv/settler.h"
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 #include <variant>
 
@@ -8,6 +10,7 @@
 #include "lake/base/check.h"
 #include "lake/base/failpoint.h"
 #include "lake/base/log.h"
+#include "lake/catalog/keyspace.h"
 
 namespace lake::metasrv {
 namespace {
@@ -59,20 +62,24 @@ void Settler::Note(const catalog::PendingOperation& operation) {
   }
 }
 
-void Settler::Forget(const std::vector<catalog::PendingOperation>& group) {
+void Settler::ForgetOperation(const Uuid& operation) {
   const MutexLock lock(mutex_);
-  for (const catalog::PendingOperation& operation : group) {
-    for (const catalog::PendingTable& table : operation.record.tables) {
-      const auto found = unsettled_.find(table.incarnation);
-      if (found == unsettled_.end()) {
-        continue;
-      }
-      found->second.operations.erase(operation.id);
-      if (found->second.operations.empty()) {
-        unsettled_.erase(found);
-      }
-    }
+  for (auto table = unsettled_.begin(); table != unsettled_.end();) {
+    table->second.operations.erase(operation);
+    table = table->second.operations.empty() ? unsettled_.erase(table) : std::next(table);
   }
+}
+
+void Settler::Forget(const std::vector<catalog::PendingOperation>& group) {
+  for (const catalog::PendingOperation& operation : group) {
+    ForgetOperation(operation.id);
+  }
+}
+
+bool Settler::MayBePending(const Uuid& operation) {
+  const MutexLock lock(mutex_);
+  return std::ranges::any_of(
+      unsettled_, [&](const auto& table) { return table.second.operations.contains(operation); });
 }
 
 std::vector<Settler::UnsettledTable> Settler::UnsettledTables() {
@@ -95,14 +102,8 @@ Result<std::size_t> Settler::SettleTable(const Uuid& incarnation, lease::Epoch e
   }
   for (const Uuid& operation : operations) {
     LAKE_TRY_VOID(SettleOperation(operation, epoch));
-    // It may have ended elsewhere, or belong to a group that lists other tables by now.
-    const MutexLock lock(mutex_);
-    if (const auto found = unsettled_.find(incarnation); found != unsettled_.end()) {
-      found->second.operations.erase(operation);
-      if (found->second.operations.empty()) {
-        unsettled_.erase(found);
-      }
-    }
+    // It may belong to a group that lists other tables by now.
+    ForgetOperation(operation);
   }
   return operations.size();
 }
@@ -113,6 +114,7 @@ Status Settler::SettleOperation(const Uuid& operation, lease::Epoch epoch) {
     LAKE_TRY(const std::optional<catalog::PendingOperation> pending,
              deps_.reader.ReadPending(operation));
     if (!pending.has_value()) {
+      ForgetOperation(operation);
       return {};
     }
     const Result<bool> settled = WithContext(
@@ -147,7 +149,8 @@ Result<bool> Settler::TrySettle(const catalog::PendingOperation& shown, lease::E
     return TryAbort(group, epoch);
   }
   LAKE_TRY(const metastore::Transaction transaction, catalog::Publish(*publication));
-  LAKE_TRY(const CommitResult result, deps_.operations.CommitOutcome(transaction, epoch, shown.id));
+  LAKE_TRY(const CommitResult result,
+           deps_.operations.CommitOutcome(transaction, epoch, group.front().id));
   if (!std::holds_alternative<Committed>(result)) {
     return false;
   }
@@ -160,9 +163,14 @@ Result<bool> Settler::TrySettle(const catalog::PendingOperation& shown, lease::E
 Result<bool> Settler::IsComplete(const std::vector<catalog::PendingOperation>& group) const {
   for (const catalog::PendingTable& table : group.front().record.tables) {
     LAKE_TRY(const auto registration, deps_.reader.ReadRegistration(table.name));
-    const bool at_base = table.base.has_value()
-                             ? registration.has_value() && registration->bytes == *table.base
-                             : !registration.has_value();
+    bool at_base = registration.has_value() == table.base.has_value();
+    if (table.base.has_value()) {
+      at_base = at_base && registration->bytes == *table.base;
+    } else {
+      LAKE_TRY(const std::string view_key, catalog::ViewKey(table.name));
+      LAKE_TRY(const std::optional<std::string> view, deps_.reader.ReadBytes(view_key));
+      at_base = at_base && !view.has_value();
+    }
     if (!at_base) {
       return false;
     }

@@ -49,6 +49,9 @@ class Settler {
   // Remembers an operation as pending without anybody who runs it.
   void Note(const catalog::PendingOperation& operation) EXCLUDES(mutex_);
 
+  // Returns whether an operation is known to be pending, or may be: if so, a call that repeats it and fails knows nothing of its end.
+  bool MayBePending(const Uuid& operation) EXCLUDES(mutex_);
+
   // A table that has something to settle, and the turn in which that must be done.
   struct UnsettledTable {
     Uuid incarnation;
@@ -81,6 +84,7 @@ class Settler {
   Result<bool> TrySettle(const catalog::PendingOperation& shown, lease::Epoch epoch);
   Result<bool> TryAbort(const std::vector<catalog::PendingOperation>& group, lease::Epoch epoch);
   void Forget(const std::vector<catalog::PendingOperation>& group) EXCLUDES(mutex_);
+  void ForgetOperation(const Uuid& operation) EXCLUDES(mutex_);
 
   struct Unsettled {
     std::string turn;

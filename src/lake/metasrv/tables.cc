@@ -89,10 +89,10 @@ Result<LoadedTable> Metasrv::PlanTable(const CreateTableRequest& request,
 
 Result<TableResult> Metasrv::CreateTable(const CreateTableRequest& request,
                                          const CallOptions& options) {
-  LAKE_TRY(Change change, BeginCreate(request, options));
-  return RunInTurn(
-      NameTurn(request.name), options.deadline,
-      [this, request, change = std::move(change)] { return CreateInTurn(request, change); });
+  LAKE_TRY(const Change change, BeginCreate(request, options));
+  return WithoutFalseCertainty(
+      change.id, RunInTurn(NameTurn(request.name), options.deadline,
+                           [this, request, change] { return CreateInTurn(request, change); }));
 }
 
 Result<TableResult> Metasrv::CreateInTurn(const CreateTableRequest& request, const Change& change) {

@@ -16,14 +16,7 @@ namespace lake::metasrv {
 namespace {
 
 using metastore::CommitResult;
-using metastore::FailedExpectation;
 using metastore::Rejected;
-
-// Whether a rejection shows `operation` reserved with the very bytes that were sent.
-bool ShowsReservation(const Rejected& rejected, const catalog::PendingOperation& operation) {
-  const FailedExpectation* failure = FindFailure(rejected, catalog::PendingKey(operation.id));
-  return failure != nullptr && failure->actual == operation.bytes;
-}
 
 }  // namespace
 
@@ -58,14 +51,11 @@ Result<TableResult> VersionMaker::Make(const std::vector<Change>& changes,
   }
 
   LAKE_TRY_VOID(Failpoint("before-reserve"));
-  const Result<CommitResult> reserved = deps_.operations.CommitKnown(
-      catalog::Reserve(group), first.epoch, [&](const Rejected& rejected) {
-        return std::ranges::all_of(
-            group, [&](const auto& operation) { return ShowsReservation(rejected, operation); });
-      });
+  const Result<CommitResult> reserved =
+      deps_.operations.CommitOnce(catalog::Reserve(group), first.epoch);
   if (!reserved.has_value()) {
     if (reserved.error().code() == ErrorCode::kOutcomeUnknown) {
-      return std::unexpected(Unknown(group, reserved.error()));
+      return std::unexpected(Withdraw(first, group, reserved.error()));
     }
     return std::unexpected(reserved.error());
   }
@@ -87,6 +77,18 @@ Result<TableResult> VersionMaker::Make(const std::vector<Change>& changes,
     }
   }
   return Publish(first, group);
+}
+
+Error VersionMaker::Withdraw(const Change& first, const Group& group, const Error& error) const {
+  if (!deps_.operations.CommitAbort(group, first.epoch).has_value()) {
+    return Unknown(group, error);
+  }
+  for (const catalog::PendingOperation& operation : group) {
+    deps_.settler.Note(operation);
+  }
+  return Error(ErrorCode::kConflict,
+               fmt::format("operation {}: its reservation was not answered ({}); plan it anew",
+                           first.id.ToString(), error.message()));
 }
 
 Result<TableResult> VersionMaker::Publish(const Change& first, const Group& group) const {

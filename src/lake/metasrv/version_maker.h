@@ -49,8 +49,9 @@ class VersionMaker {
 
   // Makes the version that `engine_commit` writes to `table.planned_location`, on the base that `table` holds, for all of
   // `changes` together. They have one kind and epoch and different ids; the first one names the version.
-  //   kConflict      the base is no longer current, or the namespace of a new table changed; nothing is visible, and the
-  //                  reservation is gone: read again and decide anew.
+  //   kConflict      the base is no longer current, the namespace of a new table changed, an operation is known already, or the
+  //                  reservation was not answered; nothing is visible, and the reservation can never be published: read again and
+  //                  decide anew, with another planned location.
   //   kOutcomeUnknown, kUnavailable, kNotLeader, and what engine_commit returns, as in MetaService.
   Result<TableResult> Make(const std::vector<Change>& changes, const catalog::PendingTable& table,
                            const std::function<Status(Deadline)>& engine_commit) const;
@@ -58,6 +59,9 @@ class VersionMaker {
  private:
   using Group = std::vector<catalog::PendingOperation>;
 
+  // Gives up a reservation that was not answered. It may still arrive, even after it was given up: then nobody may find complete
+  // files at the place that it plans, or it would be published though its caller was told otherwise. So none are ever written there.
+  Error Withdraw(const Change& first, const Group& group, const Error& error) const;
   Result<TableResult> Publish(const Change& first, const Group& group) const;
   Result<TableResult> GiveUp(const Change& first, const Group& group, const Error& error) const;
   Error Unknown(const Group& group, const Error& error) const;
