@@ -43,7 +43,7 @@ class Node {
         store_(raw, clock, slot_),
         engine_(objects, clock, random, {}),
         service_({.store = store_, .engine = engine_, .clock = clock, .random = random},
-                 {.session = session_, .warehouse = "/w"}) {}
+                 {.session = session_, .warehouse = "/w", .workers = 2}) {}
 
   // Makes this node win the next term, as an election would.
   void Win() {
@@ -54,11 +54,13 @@ class Node {
     }
     const std::string term =
         lease::Encode(lease::TermRecord{.epoch = epoch, .node = "n", .session = session_});
+    const auto heartbeat = raw_.Get(lease::kHeartbeatKey, Soon()).value();
     metastore::Transaction takeover;
-    takeover.Put(std::string(lease::kTermKey),
-                 bytes.has_value() ? metastore::Expectation::Exactly(*bytes)
-                                   : metastore::Expectation::Absent(),
-                 term);
+    takeover.Put(std::string(lease::kTermKey), AsRead(bytes), term);
+    takeover.Put(
+        std::string(lease::kHeartbeatKey), AsRead(heartbeat),
+        lease::Encode(lease::HeartbeatRecord{
+            .epoch = epoch, .session = session_, .ttl = std::chrono::milliseconds(10'000)}));
     ASSERT_TRUE(
         std::holds_alternative<metastore::Committed>(raw_.Commit(takeover, Soon()).value()));
     slot_.Publish({.guard = lease::LeaseGuard(epoch, term), .deadline = Deadline::max()});
@@ -69,6 +71,11 @@ class Node {
   lease::FencedStore& store() { return store_; }
 
  private:
+  static metastore::Expectation AsRead(const std::optional<std::string>& bytes) {
+    return bytes.has_value() ? metastore::Expectation::Exactly(*bytes)
+                             : metastore::Expectation::Absent();
+  }
+
   Deadline Soon() const { return clock_.Now() + std::chrono::seconds(10); }
 
   metastore::MetaStore& raw_;

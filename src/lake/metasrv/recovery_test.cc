@@ -1,10 +1,22 @@
-#include <chrono>
+// Recovery, enumerated. A change is brought to harm at its first call of a store, then at its second, and so on until it runs through;
+// every time in each way in which harm can come (Harms), and each time with every way to go on (Sequel). The same is done to a repeated
+// change and to a new leader while they settle what was left half done (Act). Whatever happens:
+//
+//   I5  the operation, repeated with its id, ends with exactly one effect, and answers the same for ever after;
+//   I6  what was reported as failed is not visible, neither then nor later;
+//   I4  every table is whole, and nothing stays pending.
+//
+// At its end the program says how much that was, and fails if a store, an intent or a kind of harm was left out.
+#include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <functional>
+#include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
+#include <tuple>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -13,524 +25,489 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lake/base/log.h"
 #include "lake/metasrv/metasrv.h"
-#include "lake/metasrv/metasrv_test_internal.h"
-#include "lake/metastore/memory/memory_metastore.h"
-#include "lake/objstore/memory/memory_objstore.h"
-#include "lake/testing/faulty_metastore.h"
-#include "lake/testing/faulty_objstore.h"
-#include "lake/testing/seeded_random.h"
+#include "lake/metasrv/recovery_world_test_internal.h"
+#include "lake/testing/matchers.h"
 
-// Recovery, enumerated: every change is made to fail at its first call of a store, then at its second, and so on until it runs
-// through; each time in every way a call can fail, and each time with every way to go on. Whatever happens:
-//
-//   I5  the operation, repeated with its id, ends with exactly one effect, and answers the same for ever after;
-//   I6  what was reported as failed is not visible, neither then nor later;
-//   I4  every table is whole, and nothing stays pending.
 namespace lake::metasrv {
 namespace {
 
 using ::testing::AnyOf;
 using testing::FaultyMetaStore;
 using testing::FaultyObjectStore;
-using ::testing::IsEmpty;
 using testing::IsOk;
 
-enum class Intent {
-  kCreateNamespace,
-  kDropNamespace,
-  kCreateTable,
-  kAppend,
-  kDropTable,
-  kRegisterTable
+// --- Harm.
+
+// Of what the n-th one is struck.
+enum class Site {
+  kCall,
+  kCommit,
+  kRequest
+};  // Calls and commits of the MetaStore, requests of the object store.
+
+// What becomes of the leader.
+enum class Fate {
+  kLives,
+  kDies,
+  kIsOvertaken,  // A successor takes over meanwhile and makes another change.
+  kIsOutdone,  // A successor takes over meanwhile and does the very same operation, which its client repeats.
 };
 
-constexpr Intent kIntents[] = {Intent::kCreateNamespace, Intent::kDropNamespace,
-                               Intent::kCreateTable,     Intent::kAppend,
-                               Intent::kDropTable,       Intent::kRegisterTable};
+struct Harm {
+  std::string_view name;
+  Site site;
+  Fate fate;
+  // Makes it happen at the `n`-th, counted from 1; `struck` must be called when it does.
+  std::function<void(World& world, std::size_t n, std::function<void()> struck)> arrange;
+  // Whether commits that are late arrive as soon as the leader has answered. Otherwise they arrive when all is over.
+  bool late_comes_next = false;
+};
 
-const char* Name(Intent intent) {
-  switch (intent) {
-    case Intent::kCreateNamespace:
-      return "create namespace";
-    case Intent::kDropNamespace:
-      return "drop namespace";
-    case Intent::kCreateTable:
-      return "create table";
-    case Intent::kAppend:
-      return "append";
-    case Intent::kDropTable:
-      return "drop table";
-    case Intent::kRegisterTable:
-      return "register table";
-  }
-  return "?";
+Harm ComingNext(std::string_view name, Harm harm) {
+  harm.name = name;
+  harm.late_comes_next = true;
+  return harm;
 }
 
-// How the story goes on after the first attempt.
+FaultyMetaStore::Predicate CallsAt(Site site) {
+  return site == Site::kCommit ? FaultyMetaStore::Commits : FaultyMetaStore::AnyCall;
+}
+
+Harm InMetaStore(std::string_view name, Site site, Fate fate, FaultyMetaStore::Fault::Kind kind) {
+  return {name, site, fate, [=](World& world, std::size_t n, const std::function<void()>& struck) {
+            const auto after = [&world, fate, struck] {
+              struck();
+              if (fate == Fate::kDies) {
+                world.KillLeader();
+              }
+            };
+            world.meta().Inject(
+                {.when = CallsAt(site), .skip = n - 1, .fault = {.kind = kind, .after = after}});
+          }};
+}
+
+Harm InObjectStore(std::string_view name, Fate fate, FaultyObjectStore::Fault fault) {
+  return {name, Site::kRequest, fate,
+          [=](World& world, std::size_t n, const std::function<void()>& struck) {
+            const std::size_t number = world.objects().requests().size() + n;
+            world.objects().SetRule([=, &world](const FaultyObjectStore::Request& request) {
+              if (world.leader_is_dead()) {
+                return FaultyObjectStore::Fault::kRefuse;
+              }
+              if (request.number != number) {
+                return FaultyObjectStore::Fault::kNone;
+              }
+              struck();
+              if (fate == Fate::kDies) {
+                world.KillLeader();
+              }
+              return fault;
+            });
+          }};
+}
+
+// The leader stands still at this point for as long as a successor needs.
+Harm Pause(std::string_view name, Site site, Fate fate, bool before) {
+  return {name, site, fate, [=](World& world, std::size_t n, const std::function<void()>& struck) {
+            const auto meanwhile = [&world, fate, struck] {
+              struck();
+              world.successor().Win();
+              if (fate == Fate::kIsOutdone) {
+                EXPECT_THAT(world.Perform(world.successor()), IsOk());
+              } else {
+                world.Disturb(world.successor());
+              }
+            };
+            const std::function<void()> nothing;
+            if (site == Site::kRequest) {
+              world.objects().InterruptNth(n, before ? meanwhile : nothing,
+                                           before ? nothing : meanwhile);
+              return;
+            }
+            FaultyMetaStore::Fault pause{.kind = FaultyMetaStore::Fault::Kind::kNone};
+            (before ? pause.before : pause.after) = meanwhile;
+            world.meta().Inject({.when = CallsAt(site), .skip = n - 1, .fault = pause});
+          }};
+}
+
+// The first commit is late, and from the n-th request on the object store fails, the n-th one after it was done. Whatever the leader
+// makes of that, the late commit comes when it has answered.
+Harm LateCommitAndFailingRequests(std::string_view name) {
+  return {name, Site::kRequest, Fate::kLives,
+          [](World& world, std::size_t n, const std::function<void()>& struck) {
+            world.meta().Inject({.when = FaultyMetaStore::Commits,
+                                 .fault = {.kind = FaultyMetaStore::Fault::Kind::kDelay}});
+            const std::size_t number = world.objects().requests().size() + n;
+            world.objects().SetRule([=](const FaultyObjectStore::Request& request) {
+              if (request.number < number) {
+                return FaultyObjectStore::Fault::kNone;
+              }
+              struck();
+              return request.number == number ? FaultyObjectStore::Fault::kLoseAnswer
+                                              : FaultyObjectStore::Fault::kRefuse;
+            });
+          },
+          true};
+}
+
+const std::vector<Harm>& Harms() {
+  using Kind = FaultyMetaStore::Fault::Kind;
+  using Fault = FaultyObjectStore::Fault;
+  static const std::vector<Harm> harms = {
+      InMetaStore("call fails", Site::kCall, Fate::kLives, Kind::kError),
+      InMetaStore("call is lost", Site::kCall, Fate::kLives, Kind::kLoseRequest),
+      InMetaStore("answer of a call is lost", Site::kCall, Fate::kLives, Kind::kLoseAnswer),
+      InMetaStore("commit is late", Site::kCommit, Fate::kLives, Kind::kDelay),
+      ComingNext("commit is a little late",
+                 InMetaStore("", Site::kCommit, Fate::kLives, Kind::kDelay)),
+      InMetaStore("dies before a call", Site::kCall, Fate::kDies, Kind::kLoseRequest),
+      InMetaStore("dies after a call", Site::kCall, Fate::kDies, Kind::kLoseAnswer),
+      Pause("is overtaken before a call", Site::kCall, Fate::kIsOvertaken, true),
+      Pause("is overtaken after a call", Site::kCall, Fate::kIsOvertaken, false),
+      Pause("is outdone before a call", Site::kCall, Fate::kIsOutdone, true),
+      Pause("is outdone after a call", Site::kCall, Fate::kIsOutdone, false),
+      InObjectStore("request fails", Fate::kLives, Fault::kRefuse),
+      InObjectStore("request is lost", Fate::kLives, Fault::kLoseRequest),
+      InObjectStore("answer of a request is lost", Fate::kLives, Fault::kLoseAnswer),
+      InObjectStore("dies before a request", Fate::kDies, Fault::kLoseRequest),
+      InObjectStore("dies after a request", Fate::kDies, Fault::kLoseAnswer),
+      LateCommitAndFailingRequests("commit is late and requests fail"),
+      Pause("is overtaken before a request", Site::kRequest, Fate::kIsOvertaken, true),
+      Pause("is overtaken after a request", Site::kRequest, Fate::kIsOvertaken, false),
+      Pause("is outdone before a request", Site::kRequest, Fate::kIsOutdone, true),
+      Pause("is outdone after a request", Site::kRequest, Fate::kIsOutdone, false),
+  };
+  return harms;
+}
+
+// --- What the leader is at when it comes to harm.
+
+// Where an earlier leader stopped for good.
+enum class Leftover { kNone, kReservation, kFiles };
+
+struct Act {
+  std::string_view name;
+  Leftover leftover = Leftover::kNone;
+  bool recovers = false;  // The leader settles by itself; otherwise it carries the operation out.
+};
+
+constexpr Act kFirstAttempt{.name = "first attempt"};
+constexpr Act kRepeatsReserved{.name = "repeats what was reserved",
+                               .leftover = Leftover::kReservation};
+constexpr Act kRecoversReserved{
+    .name = "recovers what was reserved", .leftover = Leftover::kReservation, .recovers = true};
+constexpr Act kRepeatsWritten{.name = "repeats what was written", .leftover = Leftover::kFiles};
+constexpr Act kRecoversWritten{
+    .name = "recovers what was written", .leftover = Leftover::kFiles, .recovers = true};
+
+// An earlier leader is stopped right after its reservation, or after the files are written, and the leader wins the next term.
+void LeaveHalfDone(World& world, Leftover leftover) {
+  FaultyMetaStore dying_meta(world.raw_meta());
+  FaultyObjectStore dying_objects(world.raw_objects());
+  Node earlier(dying_meta, dying_objects, world.clock(), world.random());
+  earlier.Win();
+  if (leftover == Leftover::kReservation) {
+    dying_objects.SetRule([](const FaultyObjectStore::Request& request) {
+      return request.operation == FaultyObjectStore::Operation::kPut
+                 ? FaultyObjectStore::Fault::kRefuse
+                 : FaultyObjectStore::Fault::kNone;
+    });
+  }
+  dying_meta.Inject({.when = FaultyMetaStore::Commits,
+                     .skip = 1,
+                     .times = FaultyMetaStore::kAlways,
+                     .fault = {.kind = FaultyMetaStore::Fault::Kind::kLoseRequest}});
+  ASSERT_THAT(world.Perform(earlier), testing::IsError(ErrorCode::kOutcomeUnknown));
+  ASSERT_EQ(world.PendingCount(), 1U);
+  world.leader().Win();
+}
+
+// --- How the story goes on.
+
 enum class Sequel {
   kSameLeaderRepeats,
   kSuccessorRepeats,
   // Somebody else changes the table through the successor, which settles by itself; then the operation is repeated.
   kSuccessorSettlesFirst,
+  // The successor recovers before anything is asked of it; then the operation is repeated.
+  kSuccessorRecovers,
 };
 
-constexpr Sequel kSequels[] = {Sequel::kSameLeaderRepeats, Sequel::kSuccessorRepeats,
-                               Sequel::kSuccessorSettlesFirst};
-
-// Two processes over one store. The first reaches it through stores that fail; the second does not.
-class World {
- public:
-  explicit World(Intent intent)
-      : intent_(intent),
-        random_(11),
-        meta_(clock_, {}),
-        objects_(clock_),
-        faulty_meta_(meta_),
-        faulty_objects_(objects_),
-        leader_(faulty_meta_, faulty_objects_, clock_, random_),
-        successor_(meta_, objects_, clock_, random_) {
-    clock_.SetWall(WallTime(std::chrono::milliseconds(1'790'000'000'000)));
-    // An earlier leader makes what there is, so that the leader's cache is cold.
-    Node earlier(meta_, objects_, clock_, random_);
-    earlier.Win();
-    EXPECT_THAT(earlier.service().CreateNamespace({.ns = kNs}, NewCall()), IsOk());
-    EXPECT_THAT(earlier.service().CreateNamespace({.ns = kEmptyNs}, NewCall()), IsOk());
-    MakeTable(earlier, kTable, 7);
-    MakeTable(earlier, kDropped, 9);
-    const LoadedTable dropped = Load(kDropped);
-    EXPECT_THAT(earlier.service().DropTable({.name = kDropped}, NewCall()), IsOk());
-    leader_.Win();
-    request_ = Request(kTable, 5);
-    other_request_ = Request(kTable, 3);
-    register_ = {.name = kDropped, .metadata_location = dropped.registration.metadata_location};
-    id_ = Uuid::Random7(clock_, random_);
+// After a first attempt everything is tried; after settling, only what differs for what was settled.
+std::vector<Sequel> SequelsOf(Fate fate, const Act& act) {
+  using enum Sequel;
+  const bool first = act.leftover == Leftover::kNone;
+  switch (fate) {
+    case Fate::kLives:
+      return first ? std::vector{kSameLeaderRepeats, kSuccessorRepeats, kSuccessorSettlesFirst,
+                                 kSuccessorRecovers}
+                   : std::vector{kSameLeaderRepeats, kSuccessorRecovers};
+    case Fate::kDies:
+      return first ? std::vector{kSuccessorRepeats, kSuccessorSettlesFirst, kSuccessorRecovers}
+                   : std::vector{kSuccessorRecovers};
+    case Fate::kIsOvertaken:
+    case Fate::kIsOutdone:
+      return {kSuccessorRepeats};
   }
-
-  FaultyMetaStore& meta() { return faulty_meta_; }
-
-  FaultyObjectStore& objects() { return faulty_objects_; }
-
-  Node& leader() { return leader_; }
-
-  Node& successor() { return successor_; }
-
-  // Carries the operation out through `node`.
-  Status Perform(Node& node) {
-    Metasrv& service = node.service();
-    const CallOptions call{.operation = id_, .retryable = true, .deadline = Soon()};
-    last_result_.reset();
-    const auto keep = [this](Result<TableResult> result) -> Status {
-      if (!result.has_value()) {
-        return std::unexpected(result.error());
-      }
-      last_result_ = *std::move(result);
-      return {};
-    };
-    const auto only_status = [](const Result<NamespaceResult>& result) -> Status {
-      return result.has_value() ? Status() : Status(std::unexpected(result.error()));
-    };
-    switch (intent_) {
-      case Intent::kCreateNamespace:
-        return only_status(service.CreateNamespace({.ns = kNewNs}, call));
-      case Intent::kDropNamespace:
-        return only_status(service.DropNamespace(kEmptyNs, call));
-      case Intent::kCreateTable:
-        return keep(service.CreateTable({.name = kNewTable, .schema = TestSchema()}, call));
-      case Intent::kAppend:
-        return keep(service.Append(request_, call));
-      case Intent::kDropTable:
-        return keep(service.DropTable({.name = kTable}, call));
-      case Intent::kRegisterTable:
-        return keep(service.RegisterTable(register_, call));
-    }
-    return InvalidArgument("no such intent");
-  }
-
-  const std::optional<TableResult>& last_result() const { return last_result_; }
-
-  // Makes a change that has nothing to do with the operation but, of an append, the table.
-  void PerformOther(Node& node) {
-    if (intent_ == Intent::kAppend) {
-      ASSERT_THAT(node.service().Append(other_request_, NewCall()), IsOk());
-    } else {
-      ASSERT_THAT(node.service().CreateNamespace({.ns = kOtherNs}, NewCall()), IsOk());
-    }
-  }
-
-  // Returns what everybody sees, without identities.
-  std::string State() {
-    std::string state;
-    Metasrv& service = successor_.service();
-    const auto namespaces = service.ListNamespaces({}, Soon()).value();
-    for (const catalog::Namespace& ns : namespaces) {
-      state += fmt::format("{}:", ns.ToString());
-      const auto tables = service.ListTables(ns, Soon()).value();
-      for (const catalog::TableName& name : tables) {
-        const LoadedTable table = Load(name);
-        const engine::CheckReport report =
-            engine::SnapshotReader(objects_, clock_).Check(*table.metadata, Soon()).value();
-        EXPECT_THAT(report.problems, IsEmpty());
-        state += fmt::format(" {} v{} snapshots={} rows={}", name.name, table.registration.version,
-                             table.metadata->snapshots.size(), report.rows);
-      }
-      state += '\n';
-    }
-    return state;
-  }
-
-  std::size_t PendingCount() { return successor_.service().GetStatus(Soon())->pending.size(); }
-
-  Deadline Soon() const { return clock_.Now() + std::chrono::seconds(60); }
-
-  static inline const catalog::TableName kNewTable{.ns = {{"n"}}, .name = "new"};
-
- private:
-  CallOptions NewCall() {
-    return {.operation = Uuid::Random7(clock_, random_), .retryable = false, .deadline = Soon()};
-  }
-
-  LoadedTable Load(const catalog::TableName& name) {
-    return successor_.service().LoadTable(name, Soon()).value();
-  }
-
-  AppendRequest Request(const catalog::TableName& name, std::int64_t rows) {
-    const LoadedTable table = Load(name);
-    const std::string path = fmt::format("{}/data/{}.parquet", table.registration.location, rows);
-    EXPECT_THAT(objects_.PutIfAbsent(path, "PAR1", Soon()), IsOk());
-    return {.name = name,
-            .incarnation = table.registration.incarnation,
-            .content = {std::to_string(rows)},
-            .files = {{.file_path = path, .record_count = rows, .file_size_in_bytes = 4}}};
-  }
-
-  void MakeTable(Node& node, const catalog::TableName& name, std::int64_t rows) {
-    EXPECT_THAT(node.service().CreateTable({.name = name, .schema = TestSchema()}, NewCall()),
-                IsOk());
-    EXPECT_THAT(node.service().Append(Request(name, rows), NewCall()), IsOk());
-  }
-
-  static inline const catalog::Namespace kNs{{"n"}};
-  static inline const catalog::Namespace kEmptyNs{{"empty"}};
-  static inline const catalog::Namespace kNewNs{{"new"}};
-  static inline const catalog::Namespace kOtherNs{{"other"}};
-  static inline const catalog::TableName kTable{.ns = kNs, .name = "t"};
-  static inline const catalog::TableName kDropped{.ns = kNs, .name = "dropped"};
-
-  const Intent intent_;
-  testing::ManualClock clock_;
-  testing::SeededRandom random_;
-  metastore::MemoryMetaStore meta_;
-  objstore::MemoryObjectStore objects_;
-  FaultyMetaStore faulty_meta_;
-  FaultyObjectStore faulty_objects_;
-  Node leader_;
-  Node successor_;
-  AppendRequest request_;
-  AppendRequest other_request_;
-  RegisterTableRequest register_;
-  Uuid id_;
-  std::optional<TableResult> last_result_;
-};
+  return {};
+}
 
 // What everybody sees when nothing fails: without and with the operation, without and with the other change.
-struct Reference {
-  explicit Reference(Intent intent) {
+class Reference {
+ public:
+  static const Reference& Of(const Intent& intent) {
+    static std::map<std::string_view, Reference> references;
+    return references.try_emplace(intent.name, intent).first->second;
+  }
+
+  explicit Reference(const Intent& intent) {
     for (const bool done : {false, true}) {
       for (const bool other : {false, true}) {
-        World world(intent);
+        World world(Stores().front(), intent);
         if (done) {
           EXPECT_THAT(world.Perform(world.leader()), IsOk());
         }
         if (other) {
-          world.PerformOther(world.leader());
+          world.Disturb(world.leader());
         }
-        state[done ? 1 : 0][other ? 1 : 0] = world.State();
+        state_[done ? 1 : 0][other ? 1 : 0] = world.State();
       }
     }
+    EXPECT_NE(without(false), with(false));
+    EXPECT_NE(without(true), with(true));
   }
 
-  std::string state[2][2];
+  const std::string& without(bool other) const { return state_[0][other ? 1 : 0]; }
+
+  const std::string& with(bool other) const { return state_[1][other ? 1 : 0]; }
+
+ private:
+  std::string state_[2][2];
 };
 
-// Follows a first attempt that answered `first` to its end. `other` says whether the other change has happened already.
-void FollowUp(World& world, const Reference& reference, const Status& first, Sequel sequel,
-              bool other) {
-  if (sequel != Sequel::kSameLeaderRepeats && !other) {
-    world.successor().Win();
-  }
-  if (sequel == Sequel::kSuccessorSettlesFirst && !other) {
-    world.PerformOther(world.successor());
-    other = true;
-  }
-  const std::size_t column = other ? 1 : 0;
-  if (first.has_value()) {
-    EXPECT_EQ(world.State(), reference.state[1][column]) << "it was acknowledged";
-  } else if (first.error().code() != ErrorCode::kOutcomeUnknown) {
-    EXPECT_EQ(world.State(), reference.state[0][column])
-        << "it was reported as failed: " << first.error().message();
-  } else if (other) {
-    // Settled, one way or the other.
-    EXPECT_THAT(world.State(), AnyOf(reference.state[0][1], reference.state[1][1]));
-  }
-  if (!first.has_value()) {
-    EXPECT_FALSE(Operations::IsFinal(first.error().code())) << first.error().message();
-  }
+// --- The tally.
 
-  Node& node = sequel == Sequel::kSameLeaderRepeats ? world.leader() : world.successor();
-  ASSERT_THAT(world.Perform(node), IsOk());
-  const std::optional<TableResult> result = world.last_result();
-  EXPECT_EQ(world.State(), reference.state[1][column]);
-  ASSERT_THAT(world.Perform(node), IsOk());
-  if (result.has_value()) {
-    EXPECT_TRUE(world.last_result()->replayed);
-    EXPECT_EQ(world.last_result()->metadata_location, result->metadata_location);
-    EXPECT_EQ(world.last_result()->snapshot_id, result->snapshot_id);
-  }
-  EXPECT_EQ(world.State(), reference.state[1][column]);
-  EXPECT_EQ(world.PendingCount(), 0U);
-}
+struct Tally {
+  std::set<std::tuple<std::string_view, std::string_view, Site, std::size_t>> points;
+  std::set<std::tuple<std::string_view, std::string_view, std::string_view>> runs;
+  std::set<std::string_view> faults;
+  std::set<std::string_view> stores;
+  std::size_t stories = 0;
 
-// Runs `story(n)` for n = 1, 2, … until it says that its fault was not reached, and checks that there was a point to fail at.
-void Enumerate(const char* what, std::size_t points_min,
-               const std::function<bool(std::size_t)>& story) {
-  std::size_t n = 1;
-  while (story(n)) {
-    ++n;
-    ASSERT_LT(n, 200U) << what << " never ends";
-    if (::testing::Test::HasFailure()) {
+  static Tally& Get() {
+    static Tally tally;
+    return tally;
+  }
+};
+
+// Says at the end of the program how much was tried. When no test was left out, nothing of the matrix may be missing.
+class TallyPrinter final : public ::testing::Environment {
+ public:
+  void TearDown() override {
+    const Tally& tally = Tally::Get();
+    if (tally.stories == 0) {
       return;
     }
+    fmt::print("recovery matrix: points={} faults={} stores={} stories={}\n", tally.points.size(),
+               tally.faults.size(), tally.stores.size(), tally.stories);
+    const ::testing::UnitTest& program = *::testing::UnitTest::GetInstance();
+    if (program.test_to_run_count() < program.total_test_count()) {
+      return;
+    }
+    for (const StoreKind& store : Stores()) {
+      for (const Intent& intent : Intents()) {
+        for (const Harm& harm : Harms()) {
+          const bool possible = harm.site != Site::kRequest || intent.uses_files;
+          EXPECT_EQ(tally.runs.contains({store.name, intent.name, harm.name}), possible)
+              << store.name << ", " << intent.name << ", " << harm.name;
+        }
+      }
+    }
   }
-  EXPECT_GT(n - 1, points_min) << what;
-}
+};
 
-class Recovery : public ::testing::TestWithParam<Intent> {};
+const ::testing::Environment* const kPrinter =
+    ::testing::AddGlobalTestEnvironment(std::make_unique<TallyPrinter>().release());
+
+// --- The stories.
+
+class Recovery : public ::testing::TestWithParam<std::tuple<std::size_t, std::size_t>> {
+ protected:
+  // What cannot be settled at once is no news here.
+  static void SetUpTestSuite() { SetLogLevel(LogLevel::kError); }
+
+  static void TearDownTestSuite() { SetLogLevel(LogLevel::kWarning); }
+
+  const StoreKind& store() const { return Stores()[std::get<0>(GetParam())]; }
+
+  const Intent& intent() const { return Intents()[std::get<1>(GetParam())]; }
+
+  // Runs every story in which a leader at `act` comes to harm in one of the ways that `wanted` accepts.
+  void Enumerate(const Act& act, const std::function<bool(const Harm&)>& wanted) {
+    for (const Harm& harm : Harms()) {
+      if (!wanted(harm) || (harm.site == Site::kRequest && !intent().uses_files)) {
+        continue;
+      }
+      for (const Sequel sequel : SequelsOf(harm.fate, act)) {
+        EnumeratePoints(act, harm, sequel);
+        ASSERT_FALSE(HasFailure());
+      }
+    }
+  }
+
+ private:
+  // Runs the story with harm at the first point, at the second, and so on until there is no such point.
+  void EnumeratePoints(const Act& act, const Harm& harm, Sequel sequel) {
+    for (std::size_t n = 1; !HasFailure(); ++n) {
+      SCOPED_TRACE(fmt::format("{}, {}, {} {} no. {}, sequel {}", store().name, intent().name,
+                               act.name, harm.name, n, static_cast<int>(sequel)));
+      ASSERT_LT(n, 200U) << "it never ends";
+      if (!Tell(act, harm, n, sequel)) {
+        EXPECT_GT(n, 1U) << "there was no point to come to harm at";
+        return;
+      }
+      Tally& tally = Tally::Get();
+      tally.points.insert({intent().name, act.name, harm.site, n});
+      tally.runs.insert({store().name, intent().name, harm.name});
+      tally.faults.insert(harm.name);
+      tally.stores.insert(store().name);
+      ++tally.stories;
+    }
+  }
+
+  // Tells one story. False: its point was not reached, and nothing came to harm.
+  bool Tell(const Act& act, const Harm& harm, std::size_t n, Sequel sequel) {
+    World world(store(), intent());
+    if (act.leftover != Leftover::kNone) {
+      LeaveHalfDone(world, act.leftover);
+    }
+    std::atomic<bool> struck = false;
+    harm.arrange(world, n, [&struck] { struck = true; });
+    Result<TableResult> first = OutcomeUnknown("nobody was told anything");
+    if (act.recovers) {
+      IgnoreError(world.leader().service().Recover(world.Soon()), "it may be brought to harm");
+    } else {
+      first = world.Perform(world.leader());
+    }
+    if (!struck) {
+      return false;
+    }
+    if (harm.fate == Fate::kDies) {
+      first = OutcomeUnknown("the dead do not answer");
+    }
+    world.StopHarm();
+    if (harm.late_comes_next) {
+      world.meta().DeliverDelayed(world.Soon());
+    }
+    FollowUp(world, act, harm, first, sequel);
+    return true;
+  }
+
+  // Follows a first attempt that answered `first` to its end.
+  void FollowUp(World& world, const Act& act, const Harm& harm, const Result<TableResult>& first,
+                Sequel sequel) {
+    const Reference& reference = Reference::Of(intent());
+    const bool overtaken = harm.fate == Fate::kIsOvertaken;
+    const bool outdone = harm.fate == Fate::kIsOutdone;
+    bool other = overtaken;
+    if (sequel != Sequel::kSameLeaderRepeats && !overtaken && !outdone) {
+      world.successor().Win();
+    }
+    if (sequel == Sequel::kSuccessorSettlesFirst) {
+      world.Disturb(world.successor());
+      other = true;
+    }
+    if (sequel == Sequel::kSuccessorRecovers) {
+      EXPECT_THAT(world.successor().service().Recover(world.Soon()), IsOk());
+      EXPECT_EQ(world.PendingCount(), 0U);
+    }
+    if (first.has_value() || outdone) {
+      EXPECT_EQ(world.State(), reference.with(other)) << "it was acknowledged";
+    } else if (first.error().code() != ErrorCode::kOutcomeUnknown &&
+               act.leftover == Leftover::kNone) {
+      EXPECT_EQ(world.State(), reference.without(other))
+          << "it was reported as failed: " << first.error().message();
+    } else {
+      EXPECT_THAT(world.State(), AnyOf(reference.without(other), reference.with(other)));
+    }
+    if (!first.has_value()) {
+      EXPECT_FALSE(Operations::IsFinal(first.error().code())) << first.error().message();
+    }
+
+    Node& node = sequel == Sequel::kSameLeaderRepeats ? world.leader() : world.successor();
+    const Result<TableResult> result = world.Perform(node);
+    ASSERT_THAT(result, IsOk());
+    EXPECT_EQ(world.State(), reference.with(other));
+    if (first.has_value()) {
+      ExpectSameAnswer(*first, *result);
+    }
+    const Result<TableResult> again = world.Perform(node);
+    ASSERT_THAT(again, IsOk());
+    ExpectSameAnswer(*result, *again);
+    // What is still on its way arrives when all is over.
+    for (const auto& late : world.meta().DeliverDelayed(world.Soon())) {
+      EXPECT_FALSE(late.has_value() && std::holds_alternative<metastore::Committed>(*late));
+    }
+    EXPECT_EQ(world.State(), reference.with(other));
+    world.CheckTables();
+    EXPECT_EQ(world.PendingCount(), 0U);
+  }
+
+  static void ExpectSameAnswer(const TableResult& first, const TableResult& second) {
+    EXPECT_TRUE(second.replayed);
+    EXPECT_EQ(second.incarnation, first.incarnation);
+    EXPECT_EQ(second.metadata_location, first.metadata_location);
+    EXPECT_EQ(second.snapshot_id, first.snapshot_id);
+    EXPECT_EQ(second.epoch, first.epoch);
+  }
+};
+
+bool AtMetaStore(const Harm& harm) {
+  return harm.site != Site::kRequest;
+}
 
 TEST_P(Recovery, EndsWithOneEffectWhicheverCallOfTheMetastoreFails) {
-  using Kind = FaultyMetaStore::Fault::Kind;
-  const Reference reference(GetParam());
-  for (const Kind kind : {Kind::kError, Kind::kLoseRequest, Kind::kLoseAnswer}) {
-    for (const Sequel sequel : kSequels) {
-      Enumerate("failing calls", 2, [&](std::size_t n) {
-        SCOPED_TRACE(fmt::format("{}, call {}, fault {}, sequel {}", Name(GetParam()), n,
-                                 static_cast<int>(kind), static_cast<int>(sequel)));
-        World world(GetParam());
-        world.meta().Inject(
-            {.when = FaultyMetaStore::AnyCall, .skip = n - 1, .fault = {.kind = kind}});
-        const Status first = world.Perform(world.leader());
-        if (world.meta().fault_count() == 0) {
-          return false;
-        }
-        FollowUp(world, reference, first, sequel, false);
-        return true;
-      });
-    }
-  }
-}
-
-TEST_P(Recovery, EndsWithOneEffectWhereverTheProcessDies) {
-  using Kind = FaultyMetaStore::Fault::Kind;
-  const Reference reference(GetParam());
-  // The last call before the death: not sent, or done without an answer.
-  for (const Kind last : {Kind::kLoseRequest, Kind::kLoseAnswer}) {
-    for (const Sequel sequel : {Sequel::kSuccessorRepeats, Sequel::kSuccessorSettlesFirst}) {
-      Enumerate("points of death", 2, [&](std::size_t n) {
-        SCOPED_TRACE(fmt::format("{}, dies at call {}, last {}, sequel {}", Name(GetParam()), n,
-                                 static_cast<int>(last), static_cast<int>(sequel)));
-        World world(GetParam());
-        world.meta().Inject(
-            {.when = FaultyMetaStore::AnyCall, .skip = n - 1, .fault = {.kind = last}});
-        world.meta().Inject({.when = FaultyMetaStore::AnyCall,
-                             .skip = n - 1,
-                             .times = FaultyMetaStore::kAlways,
-                             .fault = {.kind = Kind::kLoseRequest}});
-        const Status first = world.Perform(world.leader());
-        if (first.has_value()) {
-          return false;
-        }
-        FollowUp(world, reference, OutcomeUnknown("the dead do not answer"), sequel, false);
-        return true;
-      });
-    }
-  }
-}
-
-TEST_P(Recovery, EndsWithOneEffectWhenACommitArrivesAfterEverythingElse) {
-  using Kind = FaultyMetaStore::Fault::Kind;
-  const Reference reference(GetParam());
-  for (const Sequel sequel : kSequels) {
-    Enumerate("delayed commits", 0, [&](std::size_t n) {
-      SCOPED_TRACE(fmt::format("{}, commit {} is late, sequel {}", Name(GetParam()), n,
-                               static_cast<int>(sequel)));
-      World world(GetParam());
-      world.meta().Inject(
-          {.when = FaultyMetaStore::Commits, .skip = n - 1, .fault = {.kind = Kind::kDelay}});
-      const Status first = world.Perform(world.leader());
-      if (world.meta().fault_count() == 0) {
-        return false;
-      }
-      FollowUp(world, reference, first, sequel, false);
-      const std::string before = world.State();
-      EXPECT_EQ(world.meta().DeliverDelayed(world.Soon()).size(), 1U);
-      EXPECT_EQ(world.State(), before) << "the late commit did something";
-      EXPECT_EQ(world.PendingCount(), 0U);
-      return true;
-    });
-  }
-}
-
-TEST_P(Recovery, EndsWithOneEffectWheneverASuccessorTakesOver) {
-  using Kind = FaultyMetaStore::Fault::Kind;
-  const Reference reference(GetParam());
-  for (const bool before_call : {false, true}) {
-    for (const Sequel sequel : {Sequel::kSuccessorRepeats, Sequel::kSuccessorSettlesFirst}) {
-      Enumerate("takeovers", 2, [&](std::size_t n) {
-        SCOPED_TRACE(fmt::format("{}, deposed {} call {}, sequel {}", Name(GetParam()),
-                                 before_call ? "before" : "after", n, static_cast<int>(sequel)));
-        World world(GetParam());
-        FaultyMetaStore::Fault pause{.kind = Kind::kNone};
-        (before_call ? pause.before : pause.after) = [&] {
-          world.successor().Win();
-          world.PerformOther(world.successor());
-        };
-        world.meta().Inject({.when = FaultyMetaStore::AnyCall, .skip = n - 1, .fault = pause});
-        const Status first = world.Perform(world.leader());
-        if (world.meta().fault_count() == 0) {
-          return false;
-        }
-        FollowUp(world, reference, first, sequel, true);
-        return true;
-      });
-    }
-  }
+  Enumerate(kFirstAttempt,
+            [](const Harm& harm) { return harm.fate == Fate::kLives && AtMetaStore(harm); });
 }
 
 TEST_P(Recovery, EndsWithOneEffectWhicheverRequestOfTheObjectStoreFails) {
-  using Fault = FaultyObjectStore::Fault;
-  const Reference reference(GetParam());
-  const std::set<Intent> without_files = {Intent::kCreateNamespace, Intent::kDropNamespace,
-                                          Intent::kDropTable};
-  for (const Fault fault : {Fault::kRefuse, Fault::kLoseRequest, Fault::kLoseAnswer}) {
-    for (const Sequel sequel : kSequels) {
-      std::size_t points = 0;
-      for (std::size_t n = 1;; ++n) {
-        SCOPED_TRACE(fmt::format("{}, request {}, fault {}, sequel {}", Name(GetParam()), n,
-                                 static_cast<int>(fault), static_cast<int>(sequel)));
-        World world(GetParam());
-        const std::size_t earlier = world.objects().requests().size();
-        world.objects().FailNth(n, fault);
-        const Status first = world.Perform(world.leader());
-        if (world.objects().requests().size() - earlier < n) {
-          break;
-        }
-        ++points;
-        FollowUp(world, reference, first, sequel, false);
-        ASSERT_FALSE(HasFailure());
-      }
-      EXPECT_EQ(points > 0, !without_files.contains(GetParam())) << points;
-    }
+  Enumerate(kFirstAttempt,
+            [](const Harm& harm) { return harm.fate == Fate::kLives && !AtMetaStore(harm); });
+}
+
+TEST_P(Recovery, EndsWithOneEffectWhereverTheProcessDies) {
+  Enumerate(kFirstAttempt, [](const Harm& harm) { return harm.fate == Fate::kDies; });
+}
+
+TEST_P(Recovery, EndsWithOneEffectWheneverASuccessorTakesOver) {
+  Enumerate(kFirstAttempt, [](const Harm& harm) {
+    return harm.fate == Fate::kIsOvertaken || harm.fate == Fate::kIsOutdone;
+  });
+}
+
+TEST_P(Recovery, EndsWithOneEffectHoweverSettlingIsInterrupted) {
+  if (!intent().reserves) {
+    return;
+  }
+  for (const Act& act : {kRepeatsReserved, kRepeatsWritten, kRecoversReserved, kRecoversWritten}) {
+    Enumerate(act, [](const Harm& /*harm*/) { return true; });
   }
 }
 
-// Whoever gives an operation up removes its files. An abort without an answer, after which the operation was published by another
-// settler, must not be taken for one that was applied: the files are the table.
-TEST(Settling, AnAbortIsNotTakenForAppliedWhenTheOperationWasPublishedMeanwhile) {
-  using Kind = FaultyMetaStore::Fault::Kind;
-  testing::ManualClock clock;
-  clock.SetWall(WallTime(std::chrono::milliseconds(1'790'000'000'000)));
-  testing::SeededRandom random(5);
-  metastore::MemoryMetaStore meta(clock, {});
-  objstore::MemoryObjectStore objects(clock);
-  FaultyMetaStore faulty(meta);
-  Node node(faulty, objects, clock, random);
-  node.Win();
-  const auto soon = [&] { return clock.Now() + std::chrono::seconds(60); };
-  const catalog::TableName name{.ns = {{"n"}}, .name = "t"};
-  ASSERT_THAT(
-      node.service().CreateNamespace(
-          {.ns = name.ns},
-          {.operation = Uuid::Random7(clock, random), .retryable = false, .deadline = soon()}),
-      IsOk());
-  const Uuid id = Uuid::Random7(clock, random);
-  const auto create = [&] {
-    return node.service().CreateTable({.name = name, .schema = TestSchema()},
-                                      {.operation = id, .retryable = true, .deadline = soon()});
-  };
-
-  // The publication is never sent, and the planned file is late.
-  faulty.Inject({.when = FaultyMetaStore::CommitsOf(catalog::TableKey(name).value()),
-                 .times = FaultyMetaStore::kAlways,
-                 .fault = {.kind = Kind::kLoseRequest}});
-  ASSERT_THAT(create(), testing::IsError(ErrorCode::kOutcomeUnknown));
-  faulty.Clear();
-  const std::string pending_bytes = meta.Get(catalog::PendingKey(id), soon()).value().value();
-  const catalog::PendingOperation pending{
-      .id = id,
-      .bytes = pending_bytes,
-      .record = catalog::DecodePendingRecord(pending_bytes).value()};
-  const std::string planned = pending.record.tables.front().planned_location;
-  const std::string file = objects.Get(planned, 1'000'000, soon()).value();
-  ASSERT_THAT(objects.Delete({planned}, soon()), IsOk());
-
-  // The settler finds it incomplete and gives it up. Before its request is lost the file arrives, and another settler publishes.
-  faulty.Inject(
-      {.when = FaultyMetaStore::CommitsOf(catalog::PendingKey(id)),
-       .fault = {.kind = Kind::kLoseRequest, .before = [&] {
-                   EXPECT_THAT(objects.PutIfAbsent(planned, file, soon()), IsOk());
-                   catalog::FinishedOperation done{
-                       .id = id,
-                       .record = {.kind = pending.record.kind,
-                                  .names = {name.ToString()},
-                                  .incarnations = {pending.record.tables.front().incarnation},
-                                  .digest = pending.record.digest,
-                                  .epoch = 1}};
-                   done.record.result = {.succeeded = true, .metadata_location = planned};
-                   const auto published = meta.Commit(
-                       catalog::Publish(
-                           {.operations = {pending},
-                            .outcomes = {done},
-                            .namespaces = {{name.ns,
-                                            meta.Get(catalog::NamespaceKey(name.ns).value(), soon())
-                                                .value()
-                                                .value()}},
-                            .directory = Uuid::Random4(random)})
-                           .value(),
-                       soon());
-                   EXPECT_TRUE(std::holds_alternative<metastore::Committed>(published.value()));
-                 }}});
-  const Result<TableResult> second = create();
-  EXPECT_EQ(faulty.fault_count() > 1, true) << "the abort was sent";
-  if (!second.has_value()) {
-    EXPECT_EQ(second.error().code(), ErrorCode::kOutcomeUnknown) << second.error().message();
-  }
-  const Result<TableResult> third = create();
-  ASSERT_THAT(third, IsOk());
-  EXPECT_TRUE(third->replayed);
-  EXPECT_EQ(third->metadata_location, planned);
-  EXPECT_THAT(objects.Get(planned, 1'000'000, soon()), testing::IsOkAnd(file))
-      << "the table's only file";
-}
-
-// A successor's reads see what its predecessor had all but finished.
-TEST(RecoveryAtTakeover, IsOverWhenItReturns) {
-  World world(Intent::kCreateTable);
-  world.meta().Inject(
-      {.when = FaultyMetaStore::CommitsOf(catalog::TableKey(World::kNewTable).value()),
-       .times = FaultyMetaStore::kAlways,
-       .fault = {.kind = FaultyMetaStore::Fault::Kind::kLoseRequest}});
-  EXPECT_THAT(world.Perform(world.leader()), testing::IsError(ErrorCode::kOutcomeUnknown));
-  world.successor().Win();
-  ASSERT_THAT(world.successor().service().Recover(world.Soon()), IsOk());
-  EXPECT_THAT(world.successor().service().LoadTable(World::kNewTable, world.Soon()), IsOk());
-  EXPECT_THAT(world.successor().service().GetStatus(world.Soon())->pending, IsEmpty());
-}
-
-INSTANTIATE_TEST_SUITE_P(Every, Recovery, ::testing::ValuesIn(kIntents), [](const auto& param) {
-  std::string name = Name(param.param);
-  std::erase(name, ' ');
+std::string ParamName(const ::testing::TestParamInfo<std::tuple<std::size_t, std::size_t>>& param) {
+  std::string name = fmt::format("{} {}", Stores()[std::get<0>(param.param)].name,
+                                 Intents()[std::get<1>(param.param)].name);
+  std::ranges::replace(name, ' ', '_');
   return name;
-});
+}
+
+INSTANTIATE_TEST_SUITE_P(Every, Recovery,
+                         ::testing::Combine(::testing::Range(std::size_t{0}, Stores().size()),
+                                            ::testing::Range(std::size_t{0}, Intents().size())),
+                         ParamName);
 
 }  // namespace
 }  // namespace lake::metasrv
