@@ -14,9 +14,6 @@
 namespace lake::engine {
 namespace {
 
-// The largest manifest or manifest list that is read.
-constexpr std::uint64_t kManifestBytesMax = std::uint64_t{512} << 20;
-
 // What is missing although table metadata names it is damage; other failures are the store's.
 Result<std::string> GetReferenced(objstore::ObjectStore& objects, const std::string& path,
                                   std::string_view what, Deadline deadline) {

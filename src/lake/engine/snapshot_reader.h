@@ -16,6 +16,9 @@
 
 namespace lake::engine {
 
+// The largest manifest or manifest list that is read.
+inline constexpr std::uint64_t kManifestBytesMax = std::uint64_t{512} << 20;
+
 // What a person should know about a table's files.
 struct CheckReport {
   std::uint64_t snapshots = 0;
