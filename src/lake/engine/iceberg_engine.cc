@@ -333,4 +333,8 @@ Status IcebergEngine::RemoveAttempt(std::string_view planned_location,
   return objects_.Delete(paths, deadline);
 }
 
+Result<TableRemoval> IcebergEngine::StartRemoval(RemovalPlan plan) {
+  return TableRemoval::Start(objects_, std::move(plan));
+}
+
 }  // namespace lake::engine

@@ -48,6 +48,7 @@ class IcebergEngine final : public TableEngine {
   Result<MetadataPtr> Load(std::string_view metadata_location, Deadline deadline) override;
   Status RemoveAttempt(std::string_view planned_location, iceberg::SnapshotId snapshot_id,
                        Deadline deadline) override;
+  Result<TableRemoval> StartRemoval(RemovalPlan plan) override;
 
  private:
   Result<iceberg::ManifestFile> WriteManifest(const AppendPlan& plan, const std::string& path,

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +9,8 @@
 #include "lake/base/result.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
+#include "lake/engine/metadata_ptr.h"
+#include "lake/engine/table_removal.h"
 #include "lake/iceberg/ids.h"
 #include "lake/iceberg/manifest.h"
 #include "lake/iceberg/schema.h"
@@ -17,9 +18,6 @@
 #include "lake/iceberg/table_update.h"
 
 namespace lake::engine {
-
-// The content of a metadata file, shared and never changed.
-using MetadataPtr = std::shared_ptr<const iceberg::TableMetadata>;
 
 // A new table's first version.
 struct CreatePlan {
@@ -104,6 +102,10 @@ class TableEngine {
   // attempt wrote. The caller has made sure that it can never be published.
   virtual Status RemoveAttempt(std::string_view planned_location, iceberg::SnapshotId snapshot_id,
                                Deadline deadline) = 0;
+
+  // Starts to remove the files of a dropped table; nothing is removed yet. The engine must outlive it. Errors as of
+  // TableRemoval::Start, and no others.
+  virtual Result<TableRemoval> StartRemoval(RemovalPlan plan) = 0;
 };
 
 }  // namespace lake::engine

@@ -12,7 +12,7 @@
 
 #include "lake/base/result.h"
 #include "lake/base/time.h"
-#include "lake/engine/table_engine.h"
+#include "lake/engine/metadata_ptr.h"
 #include "lake/iceberg/manifest.h"
 #include "lake/iceberg/manifest_reader.h"
 #include "lake/iceberg/snapshot.h"
