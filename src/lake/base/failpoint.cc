@@ -19,9 +19,10 @@ namespace {
 
 // Sorted. A failpoint has one place in the code; docs/internals/failpoints.md says where each one
 // is.
-constexpr std::array<std::string_view, 8> kNames = {
-    "after-engine-commit", "after-publish",  "after-reserve", "after-stage",
-    "before-publish",      "before-reserve", "before-settle", "during-stage",
+constexpr std::array<std::string_view, 12> kNames = {
+    "after-drop",        "after-engine-commit", "after-publish",  "after-reserve",
+    "after-stage",       "before-drop",         "before-publish", "before-purge-end",
+    "before-purge-page", "before-reserve",      "before-settle",  "during-stage",
 };
 
 enum class Action { kPause, kExit, kError };

@@ -132,8 +132,18 @@ Result<std::string> ViewKey(const TableName& name) {
 }
 
 Result<std::string> LocationKey(std::string_view location) {
-  return Bounded(std::string(kLocationPrefix) + std::string(location),
-                 fmt::format("location {}", location));
+  std::string key = std::string(kLocationPrefix) + std::string(location);
+  if (key.size() > metastore::kKeyBytesMax) {
+    return InvalidArgument(fmt::format("location {}: it has {} bytes; at most {} are allowed",
+                                       location, location.size(),
+                                       metastore::kKeyBytesMax - kLocationPrefix.size()));
+  }
+  return key;
+}
+
+Result<std::string> LocationsPrefix(std::string_view location) {
+  LAKE_TRY(std::string key, LocationKey(location));
+  return key + "/";
 }
 
 std::string PendingKey(const Uuid& operation) {

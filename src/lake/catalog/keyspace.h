@@ -26,6 +26,8 @@ inline constexpr std::string_view kTombstonePrefix = "drop/";
 inline constexpr std::string_view kLocationPrefix = "loc/";
 // Rewritten with a fresh UUID by every create, drop and rename of a namespace, table or view.
 inline constexpr std::string_view kDirectoryKey = "dir/names";
+// There once every table whose location was chosen explicitly has its location record.
+inline constexpr std::string_view kLocationsKey = "dir/locations";
 
 // Returns the form of a level inside keys: '/', '%' and control characters as %XX (upper-case hex),
 // all other bytes as they are.
@@ -38,6 +40,7 @@ Result<std::string> UnescapeLevel(std::string_view text);
 Result<std::string> NamespaceKey(const Namespace& ns);
 Result<std::string> TableKey(const TableName& name);
 Result<std::string> ViewKey(const TableName& name);
+// `location` is normal: with a scheme, and without a slash at its end.
 Result<std::string> LocationKey(std::string_view location);
 std::string PendingKey(const Uuid& operation);
 // `operation` must be a version 7 UUID: the hours since 1970 of its time and its last four bits
@@ -51,6 +54,8 @@ Result<std::string> NamespaceChildrenPrefix(const Namespace& parent);
 // Returns the prefix of the keys of the tables (views) directly in `ns`.
 Result<std::string> TablesPrefix(const Namespace& ns);
 Result<std::string> ViewsPrefix(const Namespace& ns);
+// Returns the prefix of the keys of the locations below `location`, at any depth.
+Result<std::string> LocationsPrefix(std::string_view location);
 
 // Each reads a key of its family back. kCorruption when the key is not of that family or breaks the
 // name rules.

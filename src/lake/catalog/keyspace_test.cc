@@ -67,8 +67,8 @@ TEST(Keyspace, EveryKeyIsOneTheStoreTakes) {
   const Uuid v7 = Id("01890a5d-ac96-774b-bcce-b302099a8057");
   for (const std::string& key :
        {TableKey({.ns = {{"a"}}, .name = "t"}).value(), NamespaceKey({{"a"}}).value(),
-        PendingKey(v7), OperationKey(v7), TombstoneKey(v7), LocationKey("/w/x").value(),
-        std::string(kDirectoryKey)}) {
+        PendingKey(v7), OperationKey(v7), TombstoneKey(v7), LocationKey("file:///w/x").value(),
+        LocationKey("s3://b/x").value(), std::string(kDirectoryKey), std::string(kLocationsKey)}) {
     EXPECT_THAT(metastore::SplitKey(key), IsOk()) << key;
   }
 }
@@ -117,6 +117,15 @@ TEST(Keyspace, KeysWithASecondFormAreDamage) {
     EXPECT_THAT(ParsePendingKey(key), IsError(ErrorCode::kCorruption)) << key;
     EXPECT_THAT(ParseTombstoneKey(key), IsError(ErrorCode::kCorruption)) << key;
   }
+}
+
+TEST(Keyspace, LocationsBelowOneShareItsPrefixAndItsNeighboursDoNot) {
+  const std::string prefix = LocationsPrefix("file:///w/x").value();
+  EXPECT_TRUE(LocationKey("file:///w/x/y").value().starts_with(prefix));
+  EXPECT_FALSE(LocationKey("file:///w/x").value().starts_with(prefix));
+  EXPECT_FALSE(LocationKey("file:///w/x2").value().starts_with(prefix));
+  EXPECT_THAT(LocationKey("file:///" + std::string(1020, 'x')),
+              IsError(ErrorCode::kInvalidArgument));
 }
 
 }  // namespace

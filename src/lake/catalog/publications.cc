@@ -47,6 +47,34 @@ Result<Transaction> Rename(const Renaming& renaming, std::string from_key, std::
   return transaction;
 }
 
+// The table has its location after the transaction, or nothing changes.
+Status HoldLocation(const std::optional<LocationClaim>& claim, const Uuid& incarnation,
+                    Transaction& transaction) {
+  if (!claim.has_value()) {
+    return {};
+  }
+  LAKE_TRY(std::string key, LocationKey(claim->location));
+  if (claim->read_bytes.has_value()) {
+    transaction.Check(std::move(key), Expectation::Exactly(*claim->read_bytes));
+  } else {
+    transaction.Put(std::move(key), Expectation::Absent(),
+                    Encode(LocationRecord{.incarnation = incarnation}));
+  }
+  return {};
+}
+
+// A table gets its name back or a new one, without a reservation.
+Status PutRegistration(const TableName& name, const Registration& registration,
+                       const std::string& namespace_bytes, Transaction& transaction) {
+  LAKE_TRY(std::string key, TableKey(name));
+  transaction.Put(std::move(key), Expectation::Absent(), Encode(registration));
+  LAKE_TRY(std::string view_key, ViewKey(name));
+  transaction.Check(std::move(view_key), Expectation::Absent());
+  LAKE_TRY(std::string namespace_key, NamespaceKey(name.ns));
+  transaction.Check(std::move(namespace_key), Expectation::Exactly(namespace_bytes));
+  return {};
+}
+
 }  // namespace
 
 Transaction Reserve(const std::vector<PendingOperation>& operations) {
@@ -224,18 +252,16 @@ Result<Transaction> DropView(const TableName& name, const std::string& read_byte
 
 Result<Transaction> RegisterTable(const Registering& registering) {
   Transaction transaction;
-  LAKE_TRY(std::string key, TableKey(registering.name));
-  transaction.Put(std::move(key), Expectation::Absent(), Encode(registering.registration));
-  LAKE_TRY(std::string view_key, ViewKey(registering.name));
-  transaction.Check(std::move(view_key), Expectation::Absent());
-  LAKE_TRY(std::string namespace_key, NamespaceKey(registering.name.ns));
-  transaction.Check(std::move(namespace_key), Expectation::Exactly(registering.namespace_bytes));
+  LAKE_TRY_VOID(PutRegistration(registering.name, registering.registration,
+                                registering.namespace_bytes, transaction));
   const std::string tombstone_key = TombstoneKey(registering.registration.incarnation);
   if (registering.tombstone_bytes.has_value()) {
     transaction.Delete(tombstone_key, Expectation::Exactly(*registering.tombstone_bytes));
   } else {
     transaction.Check(tombstone_key, Expectation::Absent());
   }
+  LAKE_TRY_VOID(
+      HoldLocation(registering.location, registering.registration.incarnation, transaction));
   ReplaceDirectory(registering.read_directory, registering.directory, transaction);
   PutUnreservedOutcome(registering.outcome, transaction);
   return transaction;
@@ -249,6 +275,49 @@ Result<Transaction> DropTable(const Dropping& dropping) {
                   Encode(dropping.tombstone));
   PutDirectory(dropping.directory, transaction);
   PutUnreservedOutcome(dropping.outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> UndropTable(const Undropping& undropping) {
+  LAKE_CHECK(!undropping.location.has_value() || undropping.location->read_bytes.has_value(),
+             "a dropped table keeps its location");
+  Transaction transaction;
+  LAKE_TRY_VOID(PutRegistration(undropping.name, undropping.registration,
+                                undropping.namespace_bytes, transaction));
+  transaction.Delete(TombstoneKey(undropping.registration.incarnation),
+                     Expectation::Exactly(undropping.tombstone_bytes));
+  LAKE_TRY_VOID(
+      HoldLocation(undropping.location, undropping.registration.incarnation, transaction));
+  PutDirectory(undropping.directory, transaction);
+  PutUnreservedOutcome(undropping.outcome, transaction);
+  return transaction;
+}
+
+Result<Transaction> EndDrop(const Uuid& incarnation, const std::string& tombstone_bytes,
+                            const std::optional<LocationClaim>& location) {
+  Transaction transaction;
+  transaction.Delete(TombstoneKey(incarnation), Expectation::Exactly(tombstone_bytes));
+  if (location.has_value()) {
+    LAKE_CHECK(location->read_bytes.has_value(), "only a location that was read can be given back");
+    LAKE_TRY(std::string key, LocationKey(location->location));
+    transaction.Delete(std::move(key), Expectation::Exactly(*location->read_bytes));
+  }
+  return transaction;
+}
+
+Result<Transaction> ClaimLocation(const std::string& location, const Uuid& incarnation,
+                                  const std::string& key, const std::string& read_bytes) {
+  Transaction transaction;
+  transaction.Check(key, Expectation::Exactly(read_bytes));
+  LAKE_TRY_VOID(HoldLocation(LocationClaim{.location = location}, incarnation, transaction));
+  return transaction;
+}
+
+Transaction CompleteLocations(const std::optional<std::string>& read_directory,
+                              const Uuid& directory) {
+  Transaction transaction;
+  transaction.Put(std::string(kLocationsKey), Expectation::Any(), directory.ToString());
+  ReplaceDirectory(read_directory, directory, transaction);
   return transaction;
 }
 

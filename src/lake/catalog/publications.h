@@ -128,6 +128,13 @@ Result<metastore::Transaction> ReplaceView(const TableName& name, const std::str
 Result<metastore::Transaction> DropView(const TableName& name, const std::string& read_bytes,
                                         const Uuid& directory, const FinishedOperation& outcome);
 
+// A table's location that was chosen explicitly, in normal form, and the read bytes of its record, which names
+// that table: absent when the location is free.
+struct LocationClaim {
+  std::string location;
+  std::optional<std::string> read_bytes;
+};
+
 // Names an existing metadata file as a table, if since dir/names was read no name has come or gone.
 // If the table had been dropped, its tombstone goes.
 struct Registering {
@@ -135,6 +142,7 @@ struct Registering {
   Registration registration;
   std::string namespace_bytes;
   std::optional<std::string> tombstone_bytes;
+  std::optional<LocationClaim> location;  // Nothing: Lake chose the location.
   std::optional<std::string> read_directory;
   Uuid directory;
   FinishedOperation outcome;
@@ -155,5 +163,33 @@ struct Dropping {
 
 // Returns the transaction that drops it.
 Result<metastore::Transaction> DropTable(const Dropping& dropping);
+
+// Brings a dropped table back, whose files were kept: its tombstone goes, and its name must be free.
+struct Undropping {
+  TableName name;
+  Registration registration;
+  std::string namespace_bytes;
+  std::string tombstone_bytes;
+  std::optional<LocationClaim> location;  // With read bytes. Nothing: Lake chose the location.
+  Uuid directory;
+  FinishedOperation outcome;
+};
+
+// Returns the transaction that brings it back.
+Result<metastore::Transaction> UndropTable(const Undropping& undropping);
+
+// Forgets a drop whose files are gone, or which nobody took back in time: tombstone and location record
+// go. `location` is the record that names the table, if there is one.
+Result<metastore::Transaction> EndDrop(const Uuid& incarnation, const std::string& tombstone_bytes,
+                                       const std::optional<LocationClaim>& location);
+
+// Gives a free location to the table whose registration or tombstone, at `key`, still has these bytes.
+Result<metastore::Transaction> ClaimLocation(const std::string& location, const Uuid& incarnation,
+                                             const std::string& key, const std::string& read_bytes);
+
+// Notes that every explicitly chosen location has its record, if since dir/names was read no name has
+// come or gone.
+metastore::Transaction CompleteLocations(const std::optional<std::string>& read_directory,
+                                         const Uuid& directory);
 
 }  // namespace lake::catalog

@@ -392,5 +392,57 @@ TEST_F(Publications, NothingIsChangedWhileItsOperationIsPending) {
   EXPECT_EQ(Read("tbl/n/t"), registration);
 }
 
+TEST_F(Publications, AnUndroppedTableIsBackAndItsTombstoneGone) {
+  MakeNamespace();
+  const std::string registration = MakeTable(Id('1'));
+  ASSERT_TRUE(Applies(DropTable(Drop(registration, Done(Id('2')))).value()));
+  const std::string tombstone = *Read(TombstoneKey(Id('a')));
+  Undropping undropping{.name = kTable,
+                        .registration = DecodeRegistration(registration).value(),
+                        .namespace_bytes = *Read("ns/n"),
+                        .tombstone_bytes = tombstone + " ",
+                        .directory = Id('f'),
+                        .outcome = Done(Id('3'))};
+  EXPECT_FALSE(Applies(UndropTable(undropping).value())) << "another tombstone";
+  undropping.tombstone_bytes = tombstone;
+  undropping.location = LocationClaim{.location = "file:///x", .read_bytes = "nobody's"};
+  EXPECT_FALSE(Applies(UndropTable(undropping).value())) << "another location record";
+  undropping.location.reset();
+  ASSERT_TRUE(Applies(UndropTable(undropping).value()));
+  EXPECT_EQ(Read("tbl/n/t"), registration);
+  EXPECT_EQ(Read(TombstoneKey(Id('a'))), std::nullopt);
+  EXPECT_EQ(Read(kDirectoryKey), Id('f').ToString());
+  undropping.outcome = Done(Id('4'));
+  EXPECT_FALSE(Applies(UndropTable(undropping).value())) << "the name is taken";
+}
+
+TEST_F(Publications, ADropEndsTogetherWithTheTablesHoldOnItsLocation) {
+  MakeNamespace();
+  const std::string registration = MakeTable(Id('1'));
+  ASSERT_TRUE(Applies(ClaimLocation("file:///x", Id('a'), "tbl/n/t", registration).value()));
+  EXPECT_FALSE(Applies(ClaimLocation("file:///y", Id('a'), "tbl/n/t", registration + " ").value()));
+  EXPECT_FALSE(Applies(ClaimLocation("file:///x", Id('a'), "tbl/n/t", registration).value()));
+  ASSERT_TRUE(Applies(DropTable(Drop(registration, Done(Id('2')))).value()));
+  const std::string tombstone = *Read(TombstoneKey(Id('a')));
+  const std::string location = *Read("loc/file:///x");
+  EXPECT_EQ(DecodeLocationRecord(location)->incarnation, Id('a'));
+  LocationClaim claim{.location = "file:///x", .read_bytes = location + " "};
+  EXPECT_FALSE(Applies(EndDrop(Id('a'), tombstone, claim).value()));
+  EXPECT_NE(Read(TombstoneKey(Id('a'))), std::nullopt);
+  claim.read_bytes = location;
+  EXPECT_TRUE(Applies(EndDrop(Id('a'), tombstone, claim).value()));
+  EXPECT_EQ(Read(TombstoneKey(Id('a'))), std::nullopt);
+  EXPECT_EQ(Read("loc/file:///x"), std::nullopt);
+  EXPECT_FALSE(Applies(EndDrop(Id('a'), tombstone, claim).value()));
+}
+
+TEST_F(Publications, ThatLocationsAreCompleteIsNotedOnlyIfNoNameHasComeOrGone) {
+  MakeNamespace();
+  EXPECT_FALSE(Applies(CompleteLocations(std::nullopt, Id('f'))));
+  EXPECT_EQ(Read(kLocationsKey), std::nullopt);
+  EXPECT_TRUE(Applies(CompleteLocations(Read(kDirectoryKey), Id('f'))));
+  EXPECT_NE(Read(kLocationsKey), std::nullopt);
+}
+
 }  // namespace
 }  // namespace lake::catalog

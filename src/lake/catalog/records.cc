@@ -305,8 +305,19 @@ Result<Tombstone> ReadTombstone(const bj::object& object) {
   LAKE_TRY(record.registration, json::GetString(object, "registration"));
   LAKE_TRY(record.purge, json::GetBool(object, "purge"));
   LAKE_TRY(record.state, json::GetString(object, "state"));
+  if (record.state != kDroppedState && record.state != kPurgingState) {
+    return Unimplemented(
+        fmt::format("tombstone state '{}' is not known to this version of lake", record.state));
+  }
   LAKE_TRY(record.dropped, GetTime(object, "dropped-ms"));
   record.unknown = Unknown(object, {"table", "registration", "purge", "state", "dropped-ms"});
+  return record;
+}
+
+Result<LocationRecord> ReadLocationRecord(const bj::object& object) {
+  LocationRecord record;
+  LAKE_TRY(record.incarnation, GetUuid(object, "incarnation"));
+  record.unknown = Unknown(object, {"incarnation"});
   return record;
 }
 
@@ -406,6 +417,12 @@ std::string Encode(const Tombstone& record) {
   return json::Write(object);
 }
 
+std::string Encode(const LocationRecord& record) {
+  bj::object object = StartRecord(record.unknown);
+  object["incarnation"] = ToJson(record.incarnation.ToString());
+  return json::Write(object);
+}
+
 Result<NamespaceRecord> DecodeNamespaceRecord(std::string_view bytes) {
   return Decode(bytes, "namespace record", ReadNamespaceRecord);
 }
@@ -428,6 +445,10 @@ Result<OperationRecord> DecodeOperationRecord(std::string_view bytes) {
 
 Result<Tombstone> DecodeTombstone(std::string_view bytes) {
   return Decode(bytes, "tombstone", ReadTombstone);
+}
+
+Result<LocationRecord> DecodeLocationRecord(std::string_view bytes) {
+  return Decode(bytes, "location record", ReadLocationRecord);
 }
 
 }  // namespace lake::catalog

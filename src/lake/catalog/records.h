@@ -150,6 +150,18 @@ struct Tombstone {
   bool operator==(const Tombstone&) const = default;
 };
 
+// The two states of a tombstone.
+inline constexpr std::string_view kDroppedState = "dropped";
+inline constexpr std::string_view kPurgingState = "purging";
+
+// loc/<location>: whose a location is that was chosen explicitly.
+struct LocationRecord {
+  Uuid incarnation;
+  std::string unknown;
+
+  bool operator==(const LocationRecord&) const = default;
+};
+
 // Encode returns a record's bytes. Decode reads them back; see the top of this file for its errors.
 std::string Encode(const NamespaceRecord& record);
 std::string Encode(const Registration& record);
@@ -157,11 +169,13 @@ std::string Encode(const ViewRecord& record);
 std::string Encode(const PendingRecord& record);
 std::string Encode(const OperationRecord& record);
 std::string Encode(const Tombstone& record);
+std::string Encode(const LocationRecord& record);
 Result<NamespaceRecord> DecodeNamespaceRecord(std::string_view bytes);
 Result<Registration> DecodeRegistration(std::string_view bytes);
 Result<ViewRecord> DecodeViewRecord(std::string_view bytes);
 Result<PendingRecord> DecodePendingRecord(std::string_view bytes);
 Result<OperationRecord> DecodeOperationRecord(std::string_view bytes);
 Result<Tombstone> DecodeTombstone(std::string_view bytes);
+Result<LocationRecord> DecodeLocationRecord(std::string_view bytes);
 
 }  // namespace lake::catalog

@@ -84,6 +84,8 @@ TEST(Records, EveryRecordReadsBackEqual) {
                             .state = "purging",
                             .dropped = WallTime(std::chrono::milliseconds(1))};
   EXPECT_THAT(DecodeTombstone(Encode(tombstone)), IsOkAnd(tombstone));
+  const LocationRecord location{.incarnation = SampleRegistration().incarnation};
+  EXPECT_THAT(DecodeLocationRecord(Encode(location)), IsOkAnd(location));
 }
 
 TEST(Records, EveryKindOfOperationKeepsItsName) {
@@ -108,6 +110,13 @@ TEST(Records, MembersWeDoNotKnowSurviveARewrite) {
 TEST(Records, ANewerFormatIsRefusedAndNotCalledDamage) {
   EXPECT_THAT(DecodeNamespaceRecord(R"({"format":2,"properties":{}})"),
               IsError(ErrorCode::kUnimplemented));
+}
+
+TEST(Records, ATombstoneOfAStateThatIsNotKnownIsLeftAlone) {
+  Tombstone tombstone{.name = {.ns = {{"a"}}, .name = "t"}, .registration = "r"};
+  EXPECT_THAT(DecodeTombstone(Encode(tombstone)), IsOk());
+  tombstone.state = "resting";
+  EXPECT_THAT(DecodeTombstone(Encode(tombstone)), IsError(ErrorCode::kUnimplemented));
 }
 
 TEST(Records, DamageIsReportedAsDamage) {

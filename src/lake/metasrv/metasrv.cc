@@ -79,13 +79,28 @@ Metasrv::Metasrv(Deps deps, Options options)
                {.waiting_max = options_.waiting_max, .engine_timeout = options_.engine_timeout},
                [this](const Change& change, const std::optional<catalog::TableName>& table) {
                  return FindEarlier(change, table);
-               }) {}
+               }),
+      locations_({.reader = reader_,
+                  .operations = operations_,
+                  .clock = deps_.clock,
+                  .random = deps_.random},
+                 options_.warehouse),
+      drops_({.store = deps_.store,
+              .reader = reader_,
+              .operations = operations_,
+              .locations = locations_,
+              .engine = deps_.engine,
+              .clock = deps_.clock},
+             {.undrop_retention = options_.undrop_retention,
+              .engine_timeout = options_.engine_timeout}) {}
 
 Metasrv::~Metasrv() {
   Stop();
 }
 
 void Metasrv::Stop() {
+  // A purge that is interrupted goes on in the next process; changes that have begun do not.
+  drops_.Stop();
   workers_.Stop();
 }
 
@@ -105,6 +120,10 @@ Status Metasrv::Recover(Deadline deadline) {
     LAKE_TRY_VOID(taken);
   }
   unsettled->Await(deps_.clock, deadline);
+  if (const Status resumed = drops_.ResumePurges(deadline); !resumed.has_value()) {
+    Log(LogLevel::kWarning, fmt::format("purges were not resumed; the next sweep does it: {}",
+                                        resumed.error().message()));
+  }
   return {};
 }
 

@@ -15,10 +15,14 @@
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/catalog/names.h"
+#include "lake/catalog/publications.h"
+#include "lake/catalog/records.h"
 #include "lake/engine/table_engine.h"
 #include "lake/lease/epoch.h"
 #include "lake/lease/fenced_store.h"
 #include "lake/metasrv/append_service.h"
+#include "lake/metasrv/drops.h"
+#include "lake/metasrv/locations.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
 #include "lake/metasrv/service.h"
@@ -51,9 +55,10 @@ class Metasrv final : public MetaService {
     Uuid session;           // Of this process; written into reservations.
     std::string warehouse;  // New tables go to <warehouse>/<incarnation>. No trailing slash.
     std::size_t workers = 4;
-    std::size_t waiting_max = 1000;                       // Changes of one table that may wait.
-    Duration store_timeout = std::chrono::seconds(10);    // Of one call to the MetaStore.
-    Duration engine_timeout = std::chrono::seconds(120);  // Of one engine commit.
+    std::size_t waiting_max = 1000;                          // Changes of one table that may wait.
+    Duration store_timeout = std::chrono::seconds(10);       // Of one call to the MetaStore.
+    Duration engine_timeout = std::chrono::seconds(120);     // Of one engine commit.
+    Duration undrop_retention = std::chrono::hours(24 * 7);  // How long a dropped table is kept.
   };
 
   Metasrv(Deps deps, Options options);
@@ -68,9 +73,13 @@ class Metasrv final : public MetaService {
   // Finds what earlier leaders left pending and settles it, each table in its own turn; to be called when a term was won. Blocks
   // until each has been settled or could not be, at most until the deadline; what is not done then goes on by itself. Changes do
   // not depend on it: they settle their own table first. Reads do: a table whose creation is pending is not there yet. What cannot
-  // be settled now is logged, holds up only its own table, and is tried again with the table's next change.
+  // be settled now is logged, holds up only its own table, and is tried again with the table's next change. Purges that nobody runs are
+  // started; nobody waits for them.
   // kNotLeader: there is no authority. kUnavailable: the store failed.
   Status Recover(Deadline deadline);
+
+  // Deals with dropped tables; see Drops::Sweep.
+  Result<DropSweep> SweepDrops(Deadline deadline, std::size_t budget);
 
   Result<NamespaceResult> CreateNamespace(const CreateNamespaceRequest& request,
                                           const CallOptions& options) override;
@@ -96,6 +105,11 @@ class Metasrv final : public MetaService {
                                     const CallOptions& options) override;
   Result<TableResult> DropTable(const DropTableRequest& request,
                                 const CallOptions& options) override;
+  Result<TableResult> UndropTable(const UndropTableRequest& request,
+                                  const CallOptions& options) override;
+  Result<std::vector<DroppedTable>> ListDropped(const std::optional<catalog::Namespace>& ns,
+                                                Deadline deadline) override;
+  Result<PurgeProgress> AwaitPurge(const Uuid& incarnation, Deadline deadline) override;
   Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) override;
   Result<std::optional<TableResult>> FindAppend(const AppendRequest& request,
                                                 const CallOptions& options) override;
@@ -154,11 +168,22 @@ class Metasrv final : public MetaService {
   engine::CreatePlan PlanCreate(const CreateTableRequest& request, const Change& change) const;
   Result<TableResult> CreateInTurn(const CreateTableRequest& request, const Change& change);
   Result<TableResult> RegisterInTurn(const RegisterTableRequest& request, const Change& change);
-  Result<TableResult> DropInTurn(const catalog::TableName& name, const Uuid& incarnation,
+  Status CheckNameIsFree(const catalog::TableName& name) const;
+
+  // dropping.cc.
+  struct FoundTombstone {
+    Uuid incarnation;
+    std::string bytes;
+    catalog::Tombstone tombstone;
+  };
+
+  Result<TableResult> DropInTurn(const DropTableRequest& request, const Uuid& incarnation,
                                  const Change& change);
-  Status CheckNameIsFree(const catalog::TableName& name);
-  Status CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
-                             Deadline deadline);
+  Result<TableResult> UndropInTurn(const UndropTableRequest& request, const Change& change);
+  // Returns the tombstone that is to be undropped. kNotFound, kConflict as of UndropTable.
+  Result<FoundTombstone> FindDropped(const UndropTableRequest& request, Deadline deadline) const;
+  Result<catalog::Undropping> PlanUndrop(const UndropTableRequest& request, const Change& change,
+                                         Deadline deadline) const;
 
   // renames.cc
   Result<std::optional<TableResult>> TryRenameTable(const RenameRequest& request,
@@ -201,6 +226,8 @@ class Metasrv final : public MetaService {
   TaskGroup workers_;
   TableQueue queue_;
   AppendService appends_;
+  const Locations locations_;
+  Drops drops_;
 };
 
 }  // namespace lake::metasrv

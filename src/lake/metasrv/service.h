@@ -103,6 +103,13 @@ struct ViewRequest {
   std::string base_location;
 };
 
+// Bring back a dropped table whose files were kept.
+struct UndropTableRequest {
+  catalog::TableName name;
+  // Which of the tables that were dropped under this name; absent: the one dropped last.
+  std::optional<Uuid> incarnation;
+};
+
 // Add data files that are already written and complete.
 struct AppendRequest {
   catalog::TableName name;
@@ -138,6 +145,23 @@ struct TableResult {
   std::int64_t snapshot_id = -1;  // -1 when no snapshot was added.
   std::uint64_t epoch = 0;        // Under which it was published.
   bool replayed = false;          // Answered from the record of an earlier call with the same id.
+};
+
+// A table that was dropped and is not forgotten yet.
+struct DroppedTable {
+  catalog::TableName name;
+  Uuid incarnation;
+  std::string location;
+  std::string metadata_location;  // The last version's.
+  WallTime dropped;
+  bool purging = false;  // Its files are being removed; it cannot be brought back.
+  WallTime kept_until;   // From when on it may be forgotten, unless it is being purged.
+};
+
+// How far the removal of a dropped table's files has come.
+struct PurgeProgress {
+  std::uint64_t removed = 0;  // Files, by this process.
+  bool done = false;
 };
 
 // What is known of an operation.
@@ -225,9 +249,23 @@ class MetaService {
   // The same for several tables in one publication: whoever reads sees all of it or nothing.
   virtual Result<ChangeResult> CommitTables(const CommitTablesRequest& request,
                                             const CallOptions& options) = 0;
-  // Files stay. A purge is kUnimplemented, and refused before anything is touched.
+  // Drops a table. Without purge its files stay, and it can be brought back for a while. With purge the call returns once the table is
+  // dropped for good; its files are removed after that, by whoever leads (AwaitPurge). kInvalidArgument also: its location is not one
+  // that can be purged.
   virtual Result<TableResult> DropTable(const DropTableRequest& request,
                                         const CallOptions& options) = 0;
+  // Brings a dropped table back as it was. kNotFound: there is no such namespace or no such dropped table. kConflict: its files are
+  // being removed, or its location is another table's by now.
+  virtual Result<TableResult> UndropTable(const UndropTableRequest& request,
+                                          const CallOptions& options) = 0;
+  // Returns the dropped tables of `ns`, or of all namespaces, by name and then by the time of their drop.
+  virtual Result<std::vector<DroppedTable>> ListDropped(const std::optional<catalog::Namespace>& ns,
+                                                        Deadline deadline) = 0;
+  // Waits until the files of a table that was dropped with purge are removed, or until the deadline, and returns how far that has
+  // come. The error that stopped the removal is returned once; calling again tries again, and so does every later leader.
+  //   kConflict     a person must look: a file of another table is in the way; or the table was dropped without purge.
+  //   kCorruption   a file that names others is damaged.      kUnavailable, kOutcomeUnknown   the store failed.
+  virtual Result<PurgeProgress> AwaitPurge(const Uuid& incarnation, Deadline deadline) = 0;
   // Adds the files as one version. kNotFound: there is no such table.
   virtual Result<TableResult> Append(const AppendRequest& request, const CallOptions& options) = 0;
   // Returns how the append with this id ended, settling it first if it is pending, or nothing when no such operation is known:

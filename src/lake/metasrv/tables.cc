@@ -1,8 +1,6 @@
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -28,26 +26,6 @@ constexpr int kRounds = 10;
 
 Error NoSuchTable(const catalog::TableName& name) {
   return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
-}
-
-// Returns a location in the one form in which two of them can be compared.
-std::string Comparable(std::string_view location) {
-  if (location.starts_with("file://")) {
-    location.remove_prefix(std::string_view("file://").size());
-  } else if (location.starts_with("file:")) {
-    location.remove_prefix(std::string_view("file:").size());
-  }
-  std::string normal = location.find("://") == std::string_view::npos
-                           ? std::filesystem::path(location).lexically_normal().string()
-                           : std::string(location);
-  while (normal.ends_with('/')) {
-    normal.pop_back();
-  }
-  return normal;
-}
-
-bool IsWithin(std::string_view inner, std::string_view outer) {
-  return inner == outer || (inner.starts_with(outer) && inner[outer.size()] == '/');
 }
 
 }  // namespace
@@ -122,7 +100,7 @@ Result<TableResult> Metasrv::CreateInTurn(const CreateTableRequest& request, con
       fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
 }
 
-Status Metasrv::CheckNameIsFree(const catalog::TableName& name) {
+Status Metasrv::CheckNameIsFree(const catalog::TableName& name) const {
   LAKE_TRY(const auto ns, reader_.ReadNamespace(name.ns));
   if (!ns.has_value()) {
     return NotFound(fmt::format("namespace {} does not exist", name.ns.ToString()));
@@ -185,16 +163,28 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
     while (location.size() > 1 && location.ends_with('/')) {
       location.pop_back();
     }
-    if (const Status free = CheckLocationIsFree(location, incarnation, deadline);
-        !free.has_value()) {
-      return fail(free.error());
+    LAKE_TRY(std::optional<std::string> tombstone_bytes,
+             reader_.ReadBytes(catalog::TombstoneKey(incarnation)));
+    if (tombstone_bytes.has_value()) {
+      LAKE_TRY(const catalog::Tombstone tombstone,
+               WithContext(catalog::DecodeTombstone(*tombstone_bytes),
+                           "dropped table " + incarnation.ToString()));
+      if (tombstone.state == catalog::kPurgingState) {
+        return fail(
+            Error(ErrorCode::kConflict,
+                  fmt::format("table {} was dropped with its files, which are being removed",
+                              incarnation.ToString())));
+      }
+    }
+    Result<std::optional<catalog::LocationClaim>> claim = locations_.Claim(
+        location, incarnation, tombstone_bytes.has_value(), change.epoch, deadline);
+    if (!claim.has_value()) {
+      return fail(claim.error());
     }
     LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
     if (!ns.has_value()) {
       continue;
     }
-    LAKE_TRY(std::optional<std::string> tombstone,
-             reader_.ReadBytes(catalog::TombstoneKey(incarnation)));
     catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
     outcome.record.result.metadata_location = request.metadata_location;
     LAKE_TRY(
@@ -206,7 +196,8 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
                                                  .version = 1,
                                                  .last_operation = change.id},
                                 .namespace_bytes = std::move(ns->bytes),
-                                .tombstone_bytes = std::move(tombstone),
+                                .tombstone_bytes = std::move(tombstone_bytes),
+                                .location = *std::move(claim),
                                 .read_directory = std::move(directory),
                                 .directory = Uuid::Random4(deps_.random),
                                 .outcome = std::move(outcome)}));
@@ -221,95 +212,6 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
   }
   return Unavailable(
       fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
-}
-
-Status Metasrv::CheckLocationIsFree(const std::string& location, const Uuid& incarnation,
-                                    Deadline deadline) {
-  const std::string wanted = Comparable(location);
-  if (IsWithin(Comparable(options_.warehouse), wanted)) {
-    return InvalidArgument(
-        fmt::format("location {} holds the warehouse {}, in which every other table gets its place",
-                    location, options_.warehouse));
-  }
-  return reader_.ForEach(
-      std::string(catalog::kTablePrefix), deadline, [&](const metastore::Entry& entry) -> Status {
-        const Result<catalog::Registration> other = catalog::DecodeRegistration(entry.value);
-        if (!other.has_value()) {
-          return Corruption(fmt::format("{}: it cannot be seen whether its location is {}: {}",
-                                        entry.key, location, other.error().message()));
-        }
-        const std::string taken = Comparable(other->location);
-        if (other->incarnation == incarnation || IsWithin(wanted, taken) ||
-            IsWithin(taken, wanted)) {
-          LAKE_TRY(const catalog::TableName name, catalog::ParseTableKey(entry.key));
-          return AlreadyExists(
-              fmt::format("location {} belongs to table {}; two tables cannot share files",
-                          location, name.ToString()));
-        }
-        return {};
-      });
-}
-
-Result<TableResult> Metasrv::DropTable(const DropTableRequest& request,
-                                       const CallOptions& options) {
-  LAKE_TRY_VOID(catalog::Validate(request.name));
-  if (request.purge) {
-    return Unimplemented(
-        fmt::format("table {}: dropping with purge is not supported yet, and nothing was touched; "
-                    "drop without purge keeps the files",
-                    request.name.ToString()));
-  }
-  LAKE_TRY(Change change, Begin({.kind = OperationKind::kDropTable,
-                                 .names = {request.name.ToString()},
-                                 .options = {{"purge", "false"}}},
-                                options));
-  LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
-  if (earlier.has_value()) {
-    return *earlier;
-  }
-  LAKE_TRY(const auto registration, reader_.ReadRegistration(request.name));
-  if (!registration.has_value()) {
-    return operations_.Fail(change, NoSuchTable(request.name), request.name);
-  }
-  const Uuid incarnation = registration->record.incarnation;
-  return RunInTurn(TableTurn(incarnation), options.deadline,
-                   [this, name = request.name, incarnation, change = std::move(change)] {
-                     return DropInTurn(name, incarnation, change);
-                   });
-}
-
-Result<TableResult> Metasrv::DropInTurn(const catalog::TableName& name, const Uuid& incarnation,
-                                        const Change& change) {
-  for (int round = 0; round < kRounds; ++round) {
-    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, name));
-    if (earlier.has_value()) {
-      return *earlier;
-    }
-    LAKE_TRY_VOID(settler_.SettleTable(incarnation, change.epoch));
-    LAKE_TRY(const auto registration, reader_.ReadRegistration(name));
-    if (!registration.has_value() || registration->record.incarnation != incarnation) {
-      return operations_.Fail(change, NoSuchTable(name), name);
-    }
-    catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
-    outcome.record.result.metadata_location = registration->record.metadata_location;
-    LAKE_TRY(const metastore::Transaction transaction,
-             catalog::DropTable({.name = name,
-                                 .registration_bytes = registration->bytes,
-                                 .incarnation = incarnation,
-                                 .tombstone = {.name = name,
-                                               .registration = registration->bytes,
-                                               .dropped = deps_.clock.WallNow()},
-                                 .directory = Uuid::Random4(deps_.random),
-                                 .outcome = std::move(outcome)}));
-    LAKE_TRY(const CommitResult result,
-             operations_.CommitOutcome(transaction, change.epoch, change.id));
-    if (!std::holds_alternative<Rejected>(result)) {
-      return TableResult{.incarnation = incarnation,
-                         .metadata_location = registration->record.metadata_location,
-                         .epoch = change.epoch.value()};
-    }
-  }
-  return Unavailable(fmt::format("table {}: it keeps changing; retry", name.ToString()));
 }
 
 Result<LoadedTable> Metasrv::LoadTable(const catalog::TableName& name, Deadline deadline) {

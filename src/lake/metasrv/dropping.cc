@@ -1,0 +1,285 @@
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "lake/base/failpoint.h"
+#include "lake/base/log.h"
+#include "lake/catalog/keyspace.h"
+#include "lake/catalog/publications.h"
+#include "lake/metasrv/load_registered.h"
+#include "lake/metasrv/metasrv.h"
+
+namespace lake::metasrv {
+namespace {
+
+using catalog::OperationKind;
+using metastore::CommitResult;
+using metastore::Rejected;
+
+// How often a publication starts again because what it had read changed.
+constexpr int kRounds = 10;
+
+Error NoSuchTable(const catalog::TableName& name) {
+  return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
+}
+
+}  // namespace
+
+Result<TableResult> Metasrv::DropTable(const DropTableRequest& request,
+                                       const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.name));
+  LAKE_TRY(Change change, Begin({.kind = OperationKind::kDropTable,
+                                 .names = {request.name.ToString()},
+                                 .options = {{"purge", request.purge ? "true" : "false"}}},
+                                options));
+  LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
+  if (earlier.has_value()) {
+    return *earlier;
+  }
+  LAKE_TRY(const auto registration, reader_.ReadRegistration(request.name));
+  if (!registration.has_value()) {
+    return operations_.Fail(change, NoSuchTable(request.name), request.name);
+  }
+  const Uuid incarnation = registration->record.incarnation;
+  return RunInTurn(TableTurn(incarnation), options.deadline,
+                   [this, request, incarnation, change = std::move(change)] {
+                     return DropInTurn(request, incarnation, change);
+                   });
+}
+
+Result<TableResult> Metasrv::DropInTurn(const DropTableRequest& request, const Uuid& incarnation,
+                                        const Change& change) {
+  const catalog::TableName& name = request.name;
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, name));
+    if (earlier.has_value()) {
+      return *earlier;
+    }
+    LAKE_TRY_VOID(settler_.SettleTable(incarnation, change.epoch));
+    LAKE_TRY(const auto registration, reader_.ReadRegistration(name));
+    if (!registration.has_value() || registration->record.incarnation != incarnation) {
+      return operations_.Fail(change, NoSuchTable(name), name);
+    }
+    if (request.purge) {
+      // What could not be removed later is refused now, while the table is still there.
+      const auto removable =
+          deps_.engine.StartRemoval({.incarnation = incarnation,
+                                     .location = registration->record.location,
+                                     .metadata_location = registration->record.metadata_location});
+      if (!removable.has_value()) {
+        return operations_.Fail(
+            change,
+            removable.error().With(fmt::format("table {} cannot be purged", name.ToString())),
+            name);
+      }
+    }
+    catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
+    outcome.record.result.metadata_location = registration->record.metadata_location;
+    LAKE_TRY(const metastore::Transaction transaction,
+             catalog::DropTable(
+                 {.name = name,
+                  .registration_bytes = registration->bytes,
+                  .incarnation = incarnation,
+                  .tombstone = {.name = name,
+                                .registration = registration->bytes,
+                                .purge = request.purge,
+                                .state = std::string(request.purge ? catalog::kPurgingState
+                                                                   : catalog::kDroppedState),
+                                .dropped = deps_.clock.WallNow()},
+                  .directory = Uuid::Random4(deps_.random),
+                  .outcome = std::move(outcome)}));
+    LAKE_TRY_VOID(Failpoint("before-drop"));
+    LAKE_TRY(const CommitResult result,
+             operations_.CommitOutcome(transaction, change.epoch, change.id));
+    if (std::holds_alternative<Rejected>(result)) {
+      continue;
+    }
+    IgnoreError(Failpoint("after-drop"), "the table is dropped");
+    if (request.purge) {
+      IgnoreError(drops_.StartPurge(incarnation, change.epoch), "a sweep starts it later");
+    }
+    return TableResult{.incarnation = incarnation,
+                       .metadata_location = registration->record.metadata_location,
+                       .epoch = change.epoch.value()};
+  }
+  return Unavailable(fmt::format("table {}: it keeps changing; retry", name.ToString()));
+}
+
+Result<TableResult> Metasrv::UndropTable(const UndropTableRequest& request,
+                                         const CallOptions& options) {
+  LAKE_TRY_VOID(catalog::Validate(request.name));
+  std::map<std::string, std::string> which;
+  if (request.incarnation.has_value()) {
+    which.emplace("incarnation", request.incarnation->ToString());
+  }
+  LAKE_TRY(Change change, Begin({.kind = OperationKind::kUndropTable,
+                                 .names = {request.name.ToString()},
+                                 .options = std::move(which)},
+                                options));
+  return RunInTurn(
+      NameTurn(request.name), options.deadline,
+      [this, request, change = std::move(change)] { return UndropInTurn(request, change); });
+}
+
+Result<TableResult> Metasrv::UndropInTurn(const UndropTableRequest& request, const Change& change) {
+  for (int round = 0; round < kRounds; ++round) {
+    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
+    if (earlier.has_value()) {
+      return *earlier;
+    }
+    const Result<catalog::Undropping> undropping =
+        PlanUndrop(request, change, deps_.clock.Now() + options_.engine_timeout);
+    if (!undropping.has_value()) {
+      return operations_.Fail(change, undropping.error(), request.name);
+    }
+    LAKE_TRY(const metastore::Transaction transaction, catalog::UndropTable(*undropping));
+    LAKE_TRY(const CommitResult result,
+             operations_.CommitOutcome(transaction, change.epoch, change.id));
+    if (!std::holds_alternative<Rejected>(result)) {
+      return TableResult{.incarnation = undropping->registration.incarnation,
+                         .metadata_location = undropping->registration.metadata_location,
+                         .epoch = change.epoch.value()};
+    }
+  }
+  return Unavailable(
+      fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
+}
+
+Result<catalog::Undropping> Metasrv::PlanUndrop(const UndropTableRequest& request,
+                                                const Change& change, Deadline deadline) const {
+  LAKE_TRY_VOID(CheckNameIsFree(request.name));
+  LAKE_TRY(FoundTombstone found, FindDropped(request, deadline));
+  LAKE_TRY(catalog::Registration registration,
+           WithContext(catalog::DecodeRegistration(found.tombstone.registration),
+                       "dropped table " + request.name.ToString()));
+  LAKE_TRY(std::optional<catalog::LocationClaim> location,
+           locations_.Reclaim(registration.location, found.incarnation, change.epoch, deadline));
+  // A registration always names a file that exists.
+  LAKE_TRY_VOID(LoadRegistered(deps_.engine, request.name, registration, deadline));
+  LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
+  if (!ns.has_value()) {
+    return NotFound(fmt::format("namespace {} does not exist", request.name.ns.ToString()));
+  }
+  // Nobody who has seen the table before its drop can take it for unchanged.
+  registration.last_operation = change.id;
+  catalog::FinishedOperation outcome = operations_.Succeeded(change, {found.incarnation});
+  outcome.record.result.metadata_location = registration.metadata_location;
+  return catalog::Undropping{.name = request.name,
+                             .registration = std::move(registration),
+                             .namespace_bytes = std::move(ns->bytes),
+                             .tombstone_bytes = std::move(found.bytes),
+                             .location = std::move(location),
+                             .directory = Uuid::Random4(deps_.random),
+                             .outcome = std::move(outcome)};
+}
+
+Result<Metasrv::FoundTombstone> Metasrv::FindDropped(const UndropTableRequest& request,
+                                                     Deadline deadline) const {
+  std::optional<FoundTombstone> newest;
+  bool purging = false;
+  const auto consider = [&](const Uuid& incarnation, const std::string& bytes) -> Status {
+    LAKE_TRY(catalog::Tombstone tombstone, catalog::DecodeTombstone(bytes));
+    if (tombstone.name != request.name) {
+      return {};
+    }
+    if (tombstone.state == catalog::kPurgingState) {
+      purging = true;
+      return {};
+    }
+    if (!newest.has_value() || std::tie(newest->tombstone.dropped, newest->incarnation) <
+                                   std::tie(tombstone.dropped, incarnation)) {
+      newest = FoundTombstone{
+          .incarnation = incarnation, .bytes = bytes, .tombstone = std::move(tombstone)};
+    }
+    return {};
+  };
+  if (request.incarnation.has_value()) {
+    const std::string key = catalog::TombstoneKey(*request.incarnation);
+    LAKE_TRY(const std::optional<std::string> bytes, reader_.ReadBytes(key));
+    if (bytes.has_value()) {
+      LAKE_TRY_VOID(WithContext(consider(*request.incarnation, *bytes), key));
+    }
+  } else {
+    LAKE_TRY_VOID(reader_.ForEach(
+        std::string(catalog::kTombstonePrefix), deadline,
+        [&](const metastore::Entry& entry) -> Status {
+          const Result<Uuid> incarnation = catalog::ParseTombstoneKey(entry.key);
+          const Status considered = incarnation.has_value()
+                                        ? consider(*incarnation, entry.value)
+                                        : Status(std::unexpected(incarnation.error()));
+          if (!considered.has_value()) {
+            // It says of no table that it is this one.
+            Log(LogLevel::kError, fmt::format("{} is damaged and left out: {}", entry.key,
+                                              considered.error().message()));
+          }
+          return {};
+        }));
+  }
+  if (newest.has_value()) {
+    return *std::move(newest);
+  }
+  const std::string which =
+      request.incarnation.has_value() ? fmt::format(" ({})", request.incarnation->ToString()) : "";
+  if (purging) {
+    return Conflict(fmt::format("table {}{} was dropped with its files, which are being removed",
+                                request.name.ToString(), which));
+  }
+  return NotFound(fmt::format("table {}{}: no such table was dropped, or too long ago",
+                              request.name.ToString(), which));
+}
+
+Result<std::vector<DroppedTable>> Metasrv::ListDropped(const std::optional<catalog::Namespace>& ns,
+                                                       Deadline deadline) {
+  if (ns.has_value()) {
+    LAKE_TRY_VOID(catalog::Validate(*ns));
+  }
+  const auto read = [&](const metastore::Entry& entry) -> Result<DroppedTable> {
+    LAKE_TRY(const Uuid incarnation, catalog::ParseTombstoneKey(entry.key));
+    LAKE_TRY(const catalog::Tombstone tombstone, catalog::DecodeTombstone(entry.value));
+    LAKE_TRY(const catalog::Registration table,
+             catalog::DecodeRegistration(tombstone.registration));
+    return DroppedTable{
+        .name = tombstone.name,
+        .incarnation = incarnation,
+        .location = table.location,
+        .metadata_location = table.metadata_location,
+        .dropped = tombstone.dropped,
+        .purging = tombstone.state == catalog::kPurgingState,
+        .kept_until = tombstone.dropped + std::chrono::duration_cast<std::chrono::milliseconds>(
+                                              options_.undrop_retention)};
+  };
+  std::vector<DroppedTable> tables;
+  LAKE_TRY_VOID(reader_.ForEach(std::string(catalog::kTombstonePrefix), deadline,
+                                [&](const metastore::Entry& entry) -> Status {
+                                  Result<DroppedTable> table = read(entry);
+                                  if (!table.has_value()) {
+                                    Log(LogLevel::kError,
+                                        fmt::format("{} is damaged and left out: {}", entry.key,
+                                                    table.error().message()));
+                                  } else if (!ns.has_value() || table->name.ns == *ns) {
+                                    tables.push_back(*std::move(table));
+                                  }
+                                  return {};
+                                }));
+  std::ranges::sort(tables, [](const DroppedTable& a, const DroppedTable& b) {
+    return std::tie(a.name, a.dropped, a.incarnation) < std::tie(b.name, b.dropped, b.incarnation);
+  });
+  return tables;
+}
+
+Result<PurgeProgress> Metasrv::AwaitPurge(const Uuid& incarnation, Deadline deadline) {
+  return drops_.Await(incarnation, deadline);
+}
+
+Result<DropSweep> Metasrv::SweepDrops(Deadline deadline, std::size_t budget) {
+  return drops_.Sweep(deadline, budget);
+}
+
+}  // namespace lake::metasrv
