@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <map>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -13,7 +14,6 @@
 #include "lake/base/log.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
-#include "lake/metasrv/load_registered.h"
 #include "lake/metasrv/metasrv.h"
 
 namespace lake::metasrv {
@@ -161,8 +161,13 @@ Result<catalog::Undropping> Metasrv::PlanUndrop(const UndropTableRequest& reques
                        "dropped table " + request.name.ToString()));
   LAKE_TRY(std::optional<catalog::LocationClaim> location,
            locations_.Reclaim(registration.location, found.incarnation, change.epoch, deadline));
-  // A registration always names a file that exists.
-  LAKE_TRY_VOID(LoadRegistered(deps_.engine, request.name, registration, deadline));
+  // A registration always names a file that exists; what the cache knows of it proves nothing.
+  LAKE_TRY(const engine::PlannedState state,
+           deps_.engine.Reconcile(registration.metadata_location, found.incarnation, deadline));
+  if (state != engine::PlannedState::kComplete) {
+    return Corruption(fmt::format("dropped table {}: its metadata file {} is missing or damaged",
+                                  request.name.ToString(), registration.metadata_location));
+  }
   LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
   if (!ns.has_value()) {
     return NotFound(fmt::format("namespace {} does not exist", request.name.ns.ToString()));

@@ -105,7 +105,8 @@ Status Drops::Remove(const Uuid& incarnation, lease::Epoch epoch) {
     changed_.NotifyAll();
   }
   LAKE_TRY_VOID(Failpoint("before-purge-end"));
-  return End(*found, epoch);
+  LAKE_TRY_VOID(End(*found, epoch));
+  return {};
 }
 
 Status Drops::CheckAuthority(lease::Epoch epoch) {
@@ -135,7 +136,7 @@ Result<std::optional<Drops::Found>> Drops::ReadTombstone(const Uuid& incarnation
       .incarnation = incarnation, .bytes = *std::move(bytes), .tombstone = std::move(tombstone)};
 }
 
-Status Drops::End(const Found& found, lease::Epoch epoch) const {
+Result<bool> Drops::End(const Found& found, lease::Epoch epoch) const {
   const std::string key = catalog::TombstoneKey(found.incarnation);
   LAKE_TRY(const catalog::Registration table,
            WithContext(catalog::DecodeRegistration(found.tombstone.registration), key));
@@ -151,7 +152,7 @@ Status Drops::End(const Found& found, lease::Epoch epoch) const {
     LAKE_TRY(const CommitResult result, deps_.operations.CommitKnown(transaction, epoch, is_gone));
     const auto* rejected = std::get_if<Rejected>(&result);
     if (rejected == nullptr || is_gone(*rejected)) {
-      return {};
+      return rejected == nullptr;
     }
     if (FindFailure(*rejected, key) != nullptr) {
       return Conflict(fmt::format("{}: somebody else changed it", key));
@@ -235,8 +236,8 @@ Result<bool> Drops::Visit(const Found& found, lease::Epoch epoch, bool forget, D
   if (!forget || deps_.clock.WallNow() - found.tombstone.dropped < retention) {
     return false;
   }
-  LAKE_TRY_VOID(End(found, epoch));
-  ++sweep.forgotten;
+  LAKE_TRY(const bool ended, End(found, epoch));
+  sweep.forgotten += ended ? 1 : 0;
   return true;
 }
 

@@ -102,8 +102,8 @@ class Drops {
   Status Remove(const Uuid& incarnation, lease::Epoch epoch) EXCLUDES(mutex_);
   Status CheckAuthority(lease::Epoch epoch) EXCLUDES(mutex_);
   Result<std::optional<Found>> ReadTombstone(const Uuid& incarnation) const;
-  // Publishes that a drop has ended. Somebody else's having done so is as good.
-  Status End(const Found& found, lease::Epoch epoch) const;
+  // Publishes that a drop has ended. False: it had ended before, or the table was brought back.
+  Result<bool> End(const Found& found, lease::Epoch epoch) const;
   // Deals with one dropped table; returns whether there was anything to do.
   Result<bool> Visit(const Found& found, lease::Epoch epoch, bool forget, DropSweep& sweep)
       EXCLUDES(mutex_);

@@ -250,18 +250,6 @@ TEST_F(MetasrvTest, IdsThatAreNotFreshVersion7UuidsAreRefused) {
               IsError(ErrorCode::kInvalidArgument));
 }
 
-TEST_F(MetasrvTest, APurgeIsRefusedBeforeAnyRecordOrFileIsTouched) {
-  Lead();
-  MakeTable(kT);
-  const std::string before = Load(kT).registration.metadata_location;
-  const Uuid id = NewId();
-  EXPECT_THAT(service().DropTable({.name = kT, .purge = true}, Call(id)),
-              IsError(ErrorCode::kUnimplemented));
-  EXPECT_THAT(service().FindOperation(id, Soon()), IsError(ErrorCode::kNotFound));
-  EXPECT_EQ(Load(kT).registration.metadata_location, before);
-  EXPECT_THAT(objects_.Stat(before, Soon()), IsOk());
-}
-
 TEST_F(MetasrvTest, ADropKeepsTheFilesAndFreesTheName) {
   Lead();
   MakeTable(kT);
