@@ -39,6 +39,33 @@ std::unexpected<Failure> FailedToChange(Error error, const Uuid& operation) {
   return Fail(std::move(error), std::move(next));
 }
 
+std::unexpected<Failure> FailedToUndrop(Error error, const Uuid& operation) {
+  std::string next;
+  if (error.code() == ErrorCode::kNotFound) {
+    next = "lake table list --dropped shows the tables that can be brought back";
+  } else if (error.code() == ErrorCode::kAlreadyExists) {
+    next =
+        "drop what has the name now, or register the files under another one: lake table list "
+        "--dropped shows their metadata";
+  } else {
+    return FailedToChange(std::move(error), operation);
+  }
+  return Fail(std::move(error), std::move(next));
+}
+
+std::unexpected<Failure> PurgeUnfinished(const Error& error, const catalog::TableName& name,
+                                         const Uuid& operation) {
+  const bool by_hand =
+      error.code() == ErrorCode::kConflict || error.code() == ErrorCode::kCorruption;
+  return Fail(
+      Error(ErrorCode::kOutcomeUnknown,
+            fmt::format("table {} is dropped, but its files are not all removed: {}",
+                        name.ToString(), error.message())),
+      fmt::format("{}the same command with --operation-id {} goes on, and so does every command "
+                  "that changes something",
+                  by_hand ? "look at the file that is named; then " : "", operation.ToString()));
+}
+
 std::unexpected<Failure> FailedToCreate(Error error, const catalog::TableName& name,
                                         const Uuid& operation) {
   if (error.code() == ErrorCode::kNotFound) {

@@ -17,6 +17,13 @@ std::unexpected<Failure> FailedToOpen(Error error, const std::string& data_dir);
 // A change of metadata failed. An unknown outcome is answered with the id to repeat it with.
 std::unexpected<Failure> FailedToChange(Error error, const Uuid& operation);
 
+// A table could not be brought back.
+std::unexpected<Failure> FailedToUndrop(Error error, const Uuid& operation);
+
+// A table was dropped, but its files are not all removed. The exit code is that of an unknown outcome: the same command goes on.
+std::unexpected<Failure> PurgeUnfinished(const Error& error, const catalog::TableName& name,
+                                         const Uuid& operation);
+
 // A table could not be made. When its namespace is missing, that is made first.
 std::unexpected<Failure> FailedToCreate(Error error, const catalog::TableName& name,
                                         const Uuid& operation);

@@ -51,6 +51,8 @@ struct Raw {
   std::string data;
   bool create = false;
   bool purge = false;
+  bool dropped = false;
+  std::string incarnation;
   bool has_statement = false;
 };
 
@@ -257,6 +259,7 @@ Parsed<Command> BuildTableList(const Raw& raw) {
   if (!raw.name.empty()) {
     LAKE_TRY(command.ns, ReadNamespace(raw.name));
   }
+  command.dropped = raw.dropped;
   return command;
 }
 
@@ -299,6 +302,18 @@ Parsed<Command> BuildTableDrop(const Raw& raw) {
   LAKE_TRY(catalog::TableName name, ReadTableName(raw.name));
   LAKE_TRY(const std::optional<Uuid> operation, ReadOperation(raw.operation));
   return TableDrop{.name = std::move(name), .purge = raw.purge, .operation = operation};
+}
+
+Parsed<Command> BuildTableUndrop(const Raw& raw) {
+  TableUndrop command;
+  LAKE_TRY(command.name, ReadTableName(raw.name));
+  LAKE_TRY(command.operation, ReadOperation(raw.operation));
+  if (!raw.incarnation.empty()) {
+    LAKE_TRY(command.incarnation,
+             AsUsage(Uuid::Parse(raw.incarnation),
+                     "lake table list --dropped shows the UUIDs of dropped tables"));
+  }
+  return command;
 }
 
 Parsed<Command> BuildAppend(const Raw& raw) {
@@ -572,11 +587,13 @@ class Parser {
   void AddTableCommands() {
     CLI::App& group = AddGroup(
         "table",
-        "Create, list, show, change, rename, register and drop tables, and show their history",
+        "Create, list, show, change, rename, register, drop and undrop tables, and their history",
         "lake table show sales.orders");
     AddTableCreate(group);
-    CLI::App& list = AddLeaf(group, "list", "List tables", BuildTableList, "lake table list sales");
+    CLI::App& list = AddLeaf(group, "list", "List tables, or those that were dropped",
+                             BuildTableList, "lake table list sales\n  lake table list --dropped");
     AddName(list, "NS", "Only those directly in this namespace", false);
+    list.add_flag("--dropped", raw_.dropped, "The dropped tables that are not forgotten yet");
     AddJson(list);
     CLI::App& show = AddLeaf(group, "show", "Show a table's columns, place and size",
                              BuildTableShow, "lake table show sales.orders");
@@ -613,11 +630,23 @@ class Parser {
     AddOperation(reg);
     AddJson(reg);
     CLI::App& drop = AddLeaf(group, "drop", "Drop a table; its files stay", BuildTableDrop,
-                             "lake table drop sales.orders");
+                             "lake table drop sales.orders\n"
+                             "  lake table drop sales.orders --purge");
     AddName(drop, "NS.T", "The table", true);
-    drop.add_flag("--purge", raw_.purge, "Also delete the table's files (this version refuses it)");
+    drop.add_flag("--purge", raw_.purge, "Also delete the table's files, for good");
     AddOperation(drop);
     AddJson(drop);
+    CLI::App& undrop = AddLeaf(
+        group, "undrop", "Bring back a table that was dropped without --purge", BuildTableUndrop,
+        "lake table undrop sales.orders\n"
+        "  lake table undrop sales.orders --incarnation 0198c5f0-6a1e-8b2a-9d3c-2f6f1c1c7a11");
+    AddName(undrop, "NS.T", "The table, by the name it was dropped under", true);
+    undrop
+        .add_option("--incarnation", raw_.incarnation,
+                    "The UUID of the one meant, of several (default: dropped last)")
+        ->type_name("UUID");
+    AddOperation(undrop);
+    AddJson(undrop);
   }
 
   void AddDataCommands() {

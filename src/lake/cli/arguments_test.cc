@@ -66,6 +66,7 @@ const std::vector<std::vector<std::string>> kCommands = {
     {"table", "history"},
     {"table", "register"},
     {"table", "drop"},
+    {"table", "undrop"},
     {"append"},
     {"sql"},
     {"status"},
@@ -264,6 +265,12 @@ TEST(Arguments, TheRestOfTheCommandsAreRead) {
   EXPECT_THAT(Refusal({"table", "rename", "a.b", "c"}), HasSubstr("NAMESPACE.TABLE"));
   EXPECT_TRUE(MustParseAs<TableDrop>({"table", "drop", "a.b", "--purge"}).purge);
   EXPECT_FALSE(MustParseAs<TableDrop>({"table", "drop", "a.b"}).purge);
+  EXPECT_TRUE(MustParseAs<TableList>({"table", "list", "--dropped"}).dropped);
+  EXPECT_FALSE(MustParseAs<TableUndrop>({"table", "undrop", "a.b"}).incarnation.has_value());
+  const std::string uuid = "0198c5f0-6a1e-8b2a-9d3c-2f6f1c1c7a11";
+  EXPECT_EQ(MustParseAs<TableUndrop>({"table", "undrop", "a.b", "--incarnation", uuid})
+                .incarnation->ToString(),
+            uuid);
   EXPECT_EQ(MustParseAs<Check>({"check", "a.b"}).name->ToString(), "a.b");
   EXPECT_EQ(MustParseAs<Demo>({"demo", "--data", "f"}).data, "f");
   MustParseAs<Version>({"version"});

@@ -72,6 +72,7 @@ struct TableCreate {
 // List tables.
 struct TableList {
   std::optional<catalog::Namespace> ns;  // None: in all namespaces.
+  bool dropped = false;                  // Those that were dropped and are not forgotten yet.
 };
 
 // Show a table's columns, place and size.
@@ -113,6 +114,13 @@ struct TableDrop {
   std::optional<Uuid> operation;
 };
 
+// Bring a dropped table back.
+struct TableUndrop {
+  catalog::TableName name;
+  std::optional<Uuid> incarnation;  // None: the one dropped last.
+  std::optional<Uuid> operation;
+};
+
 // Add the rows of files to a table, as one version.
 struct Append {
   catalog::TableName name;
@@ -148,10 +156,10 @@ struct Demo {
 };
 
 // One of them.
-using Command =
-    std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceSet, NamespaceDrop,
-                 TableCreate, TableList, TableShow, TableHistory, TableRename, TableSet,
-                 TableRegister, TableDrop, Append, Sql, StatusCommand, Check, Version, Demo>;
+using Command = std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceSet,
+                             NamespaceDrop, TableCreate, TableList, TableShow, TableHistory,
+                             TableRename, TableSet, TableRegister, TableDrop, TableUndrop, Append,
+                             Sql, StatusCommand, Check, Version, Demo>;
 
 // What every command takes.
 struct GlobalOptions {

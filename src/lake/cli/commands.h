@@ -22,6 +22,7 @@ Outcome Run(const TableRename& command, Context& context);
 Outcome Run(const TableSet& command, Context& context);
 Outcome Run(const TableRegister& command, Context& context);
 Outcome Run(const TableDrop& command, Context& context);
+Outcome Run(const TableUndrop& command, Context& context);
 Outcome Run(const Append& command, Context& context);
 Outcome Run(const Sql& command, Context& context);
 Outcome Run(const StatusCommand& command, Context& context);

@@ -363,14 +363,59 @@ TEST_F(CommandsTest, HistoryTellsEpochsAndOperations) {
   EXPECT_THAT(MustRun(TableHistory{.name = kTable}), HasSubstr(command.operation->ToString()));
 }
 
-TEST_F(CommandsTest, APurgeIsRefusedBeforeTheLakeIsOpened) {
+TEST_F(CommandsTest, APurgeIsAwaitedAndOnlyAskedForByItsFlag) {
   MakeTable();
-  lake_.connects.clear();
-  const Failure failure = MustFail(TableDrop{.name = kTable, .purge = true});
-  EXPECT_EQ(failure.exit_code, ExitCode::kFailed);
-  EXPECT_EQ(failure.error.code(), ErrorCode::kUnimplemented);
-  EXPECT_THAT(lake_.connects, IsEmpty());
+  lake_.service.purges = {metasrv::PurgeProgress{.removed = 1},
+                          metasrv::PurgeProgress{.removed = 2}};
+  EXPECT_THAT(MustRun(TableDrop{.name = kTable, .purge = true}),
+              AllOf(StartsWith("dropped table=a.t epoch=7"), HasSubstr("its files are removed: 3"),
+                    Not(HasSubstr("undrop"))));
+  EXPECT_TRUE(lake_.service.drops.back().purge);
+  MustRun(TableCreate{.name = kTable, .schema = *ParseColumns({"a long"})});
+  const boost::json::value answer = MustRunJson(TableDrop{.name = kTable});
+  EXPECT_FALSE(lake_.service.drops.back().purge);
+  EXPECT_EQ(answer.at("purged"), false);
+}
+
+TEST_F(CommandsTest, APurgeThatStoppedNamesTheCommandThatGoesOn) {
+  MakeTable();
+  lake_.service.purges = {std::unexpected(Error(ErrorCode::kCorruption, "manifest /m is damaged"))};
+  const Failure failure = MustFail(TableDrop{
+      .name = kTable, .purge = true, .operation = Uuid::Random7(lake_.clock, lake_.random)});
+  EXPECT_EQ(failure.exit_code, ExitCode::kOutcomeUnknown);
+  EXPECT_THAT(failure.error.message(),
+              AllOf(HasSubstr("a.t is dropped"), HasSubstr("manifest /m is damaged")));
+  EXPECT_THAT(failure.next, HasSubstr(lake_.service.last_change.operation.ToString()));
+}
+
+TEST_F(CommandsTest, APurgeThatFailsToBeginIsAFailedDrop) {
+  MakeTable();
+  lake_.service.FailNextChange(Error(ErrorCode::kUnavailable, "the store failed"));
+  EXPECT_EQ(MustFail(TableDrop{.name = kTable, .purge = true}).exit_code, ExitCode::kFailed);
+  EXPECT_THAT(lake_.service.drops, IsEmpty());
   EXPECT_EQ(MustRun(TableList{}), "a.t\n");
+}
+
+TEST_F(CommandsTest, ADroppedTableIsListedAndComesBack) {
+  MakeTable();
+  EXPECT_EQ(MustRunJson(TableList{.dropped = true}).as_array().size(), 0U);
+  MustRun(TableDrop{.name = kTable});
+  const boost::json::value listed = MustRunJson(TableList{.ns = kTable.ns, .dropped = true});
+  ASSERT_EQ(listed.as_array().size(), 1U);
+  const boost::json::value& table = listed.as_array()[0];
+  EXPECT_EQ(table.at("table"), "a.t");
+  EXPECT_EQ(table.at("state"), "dropped");
+  EXPECT_EQ(table.at("dropped"), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(table.at("kept_until"), "1970-01-01T00:00:00.001Z");
+  EXPECT_THAT(MustRun(TableList{.dropped = true}), HasSubstr("a.t"));
+  EXPECT_EQ(MustRun(TableList{}), "");
+  const Failure other =
+      MustFail(TableUndrop{.name = kTable, .incarnation = Uuid::Random4(lake_.random)});
+  EXPECT_EQ(other.exit_code, ExitCode::kFailed);
+  EXPECT_THAT(other.next, HasSubstr("lake table list --dropped"));
+  EXPECT_THAT(MustRun(TableUndrop{.name = kTable}), StartsWith("undropped table=a.t epoch=7"));
+  EXPECT_EQ(MustRun(TableList{}), "a.t\n");
+  EXPECT_EQ(MustFail(TableUndrop{.name = kTable}).exit_code, ExitCode::kConflict);
 }
 
 TEST_F(CommandsTest, ADroppedTableIsGone) {
@@ -378,7 +423,7 @@ TEST_F(CommandsTest, ADroppedTableIsGone) {
   const boost::json::value shown = MustRunJson(TableShow{.name = kTable});
   const std::string metadata(shown.at("metadata_location").as_string());
   EXPECT_THAT(MustRun(TableDrop{.name = kTable}),
-              AllOf(StartsWith("dropped table=a.t epoch=7"),
+              AllOf(StartsWith("dropped table=a.t epoch=7"), HasSubstr("lake table undrop a.t"),
                     HasSubstr("lake table register a.t " + metadata)));
   EXPECT_EQ(MustRun(TableList{}), "");
   EXPECT_EQ(MustFail(TableDrop{.name = kTable}).error.code(), ErrorCode::kNotFound);

@@ -20,6 +20,9 @@ namespace lake::cli {
 // How long a command waits for an answer of the control plane.
 inline constexpr Duration kReadTimeout = std::chrono::seconds(30);
 inline constexpr Duration kChangeTimeout = std::chrono::minutes(5);
+// How long it waits for the files of a dropped table to be removed, and how often it says how far that is.
+inline constexpr Duration kPurgeTimeout = std::chrono::minutes(10);
+inline constexpr Duration kPurgeInterval = std::chrono::milliseconds(200);
 
 // What every command is given. Single-threaded.
 struct Context {

@@ -223,11 +223,60 @@ Result<metasrv::TableResult> FakeMetaService::DropTable(const metasrv::DropTable
   if (found == tables_.end()) {
     return NotFound("table " + request.name.ToString() + " does not exist");
   }
+  drops.push_back(request);
   const catalog::Registration dropped = found->second.registration;
+  if (!request.purge) {
+    dropped_[request.name] = found->second;
+  }
   tables_.erase(found);
   return metasrv::TableResult{.incarnation = dropped.incarnation,
                               .metadata_location = dropped.metadata_location,
                               .epoch = kEpoch};
+}
+
+Result<metasrv::TableResult> FakeMetaService::UndropTable(
+    const metasrv::UndropTableRequest& request, const metasrv::CallOptions& options) {
+  LAKE_TRY_VOID(Admit(options));
+  if (tables_.contains(request.name)) {
+    return AlreadyExists("table " + request.name.ToString() + " already exists");
+  }
+  const auto found = dropped_.find(request.name);
+  if (found == dropped_.end() || (request.incarnation.has_value() &&
+                                  *request.incarnation != found->second.registration.incarnation)) {
+    return NotFound("no such table was dropped: " + request.name.ToString());
+  }
+  const metasrv::LoadedTable table = found->second;
+  dropped_.erase(found);
+  tables_.emplace(request.name, table);
+  return metasrv::TableResult{.incarnation = table.registration.incarnation,
+                              .metadata_location = table.registration.metadata_location,
+                              .epoch = kEpoch};
+}
+
+Result<std::vector<metasrv::DroppedTable>> FakeMetaService::ListDropped(
+    const std::optional<catalog::Namespace>& ns, Deadline /*deadline*/) {
+  std::vector<metasrv::DroppedTable> tables;
+  for (const auto& [name, table] : dropped_) {
+    if (!ns.has_value() || name.ns == *ns) {
+      tables.push_back({.name = name,
+                        .incarnation = table.registration.incarnation,
+                        .location = table.registration.location,
+                        .metadata_location = table.registration.metadata_location,
+                        .dropped = WallTime(std::chrono::milliseconds(0)),
+                        .kept_until = WallTime(std::chrono::milliseconds(1))});
+    }
+  }
+  return tables;
+}
+
+Result<metasrv::PurgeProgress> FakeMetaService::AwaitPurge(const Uuid& /*incarnation*/,
+                                                           Deadline /*deadline*/) {
+  if (purges.empty()) {
+    return metasrv::PurgeProgress{.removed = 3, .done = true};
+  }
+  Result<metasrv::PurgeProgress> next = purges.front();
+  purges.pop_front();
+  return next;
 }
 
 Result<metasrv::TableResult> FakeMetaService::Append(const metasrv::AppendRequest& request,

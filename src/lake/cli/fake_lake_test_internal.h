@@ -63,6 +63,11 @@ class FakeMetaService final : public metasrv::MetaService {
                                                     Deadline deadline) override;
   Result<metasrv::TableResult> DropTable(const metasrv::DropTableRequest& request,
                                          const metasrv::CallOptions& options) override;
+  Result<metasrv::TableResult> UndropTable(const metasrv::UndropTableRequest& request,
+                                           const metasrv::CallOptions& options) override;
+  Result<std::vector<metasrv::DroppedTable>> ListDropped(
+      const std::optional<catalog::Namespace>& ns, Deadline deadline) override;
+  Result<metasrv::PurgeProgress> AwaitPurge(const Uuid& incarnation, Deadline deadline) override;
   Result<metasrv::TableResult> Append(const metasrv::AppendRequest& request,
                                       const metasrv::CallOptions& options) override;
   Result<std::optional<metasrv::TableResult>> FindAppend(
@@ -86,6 +91,9 @@ class FakeMetaService final : public metasrv::MetaService {
   // Loading this table answers with kCorruption.
   void Damage(const catalog::TableName& name) { damaged_.push_back(name); }
 
+  // What the calls of AwaitPurge answer, in order; when there are no more, that it is done.
+  std::deque<Result<metasrv::PurgeProgress>> purges;
+  std::vector<metasrv::DropTableRequest> drops;  // In order.
   metasrv::ServiceStatus status;                 // What GetStatus answers, but for the counts.
   std::vector<metasrv::AppendRequest> appended;  // In order.
   metasrv::CallOptions last_change;              // What the last change was called with.
@@ -97,6 +105,7 @@ class FakeMetaService final : public metasrv::MetaService {
   Random& random_;
   std::map<catalog::Namespace, catalog::NamespaceRecord> namespaces_;
   std::map<catalog::TableName, metasrv::LoadedTable> tables_;
+  std::map<catalog::TableName, metasrv::LoadedTable> dropped_;
   std::map<Uuid, metasrv::TableResult> finished_;
   std::vector<catalog::TableName> damaged_;
   std::optional<Error> next_error_;

@@ -16,16 +16,29 @@ Progress::~Progress() {
   Clear();
 }
 
-void Progress::Show(std::string_view what, double fraction) {
+bool Progress::IsDue() {
   if (out_ == nullptr) {
-    return;
+    return false;
   }
   const Instant now = clock_.Now();
   if (visible_ && now < next_draw_) {
-    return;
+    return false;
   }
   next_draw_ = now + kRedrawInterval;
   visible_ = true;
+  return true;
+}
+
+void Progress::Count(std::string_view what, std::uint64_t count) {
+  if (IsDue()) {
+    Draw(fmt::format("{}: {}", what, count));
+  }
+}
+
+void Progress::Show(std::string_view what, double fraction) {
+  if (!IsDue()) {
+    return;
+  }
   const double done = std::clamp(fraction, 0.0, 1.0);
   const auto filled = static_cast<std::size_t>(done * static_cast<double>(kBarWidth));
   Draw(fmt::format("{} [{}{}] {:3.0f} %", what, std::string(filled, '#'),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -25,10 +26,15 @@ class Progress {
   // Shows what is being done and how much of it, from 0 to 1, is behind us.
   void Show(std::string_view what, double fraction);
 
+  // Shows what is being done and how many times it was done so far; how often it will be is not known.
+  void Count(std::string_view what, std::uint64_t count);
+
   // Removes the bar, so that something else can be written.
   void Clear();
 
  private:
+  // Whether it is time to draw.
+  bool IsDue();
   void Draw(std::string_view text);
 
   Output* out_;

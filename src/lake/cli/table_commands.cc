@@ -16,7 +16,9 @@
 #include "lake/cli/column.h"
 #include "lake/cli/commands.h"
 #include "lake/cli/inputs.h"
+#include "lake/cli/interrupt.h"
 #include "lake/cli/print_internal.h"
+#include "lake/cli/progress.h"
 #include "lake/cli/text.h"
 #include "lake/iceberg/snapshot_summary.h"
 
@@ -24,12 +26,15 @@ namespace lake::cli {
 namespace {
 
 Outcome PrintTableChange(Context& context, std::string_view verb, const catalog::TableName& name,
-                         const metasrv::TableResult& result, const Uuid& operation) {
+                         const metasrv::TableResult& result, const Uuid& operation,
+                         const boost::json::object& more = {}) {
+  boost::json::object about = {{"uuid", result.incarnation.ToString()},
+                               {"metadata_location", result.metadata_location}};
+  about.insert(more.begin(), more.end());
   return PrintChange(context, {.verb = verb,
                                .kind = "table",
                                .name = name.ToString(),
-                               .about = {{"uuid", result.incarnation.ToString()},
-                                         {"metadata_location", result.metadata_location}},
+                               .about = std::move(about),
                                .epoch = result.epoch,
                                .operation = operation,
                                .replayed = result.replayed});
@@ -167,6 +172,71 @@ Status PrintHistory(Output& out, const iceberg::TableMetadata& metadata) {
   return PrintTable(out, columns, rows);
 }
 
+boost::json::array DroppedJson(const std::vector<metasrv::DroppedTable>& tables) {
+  boost::json::array array;
+  for (const metasrv::DroppedTable& table : tables) {
+    array.push_back({{"table", table.name.ToString()},
+                     {"uuid", table.incarnation.ToString()},
+                     {"state", table.purging ? "purging" : "dropped"},
+                     {"dropped", TimeText(table.dropped)},
+                     {"kept_until", table.purging ? boost::json::value(nullptr)
+                                                  : boost::json::value(TimeText(table.kept_until))},
+                     {"location", table.location},
+                     {"metadata_location", table.metadata_location}});
+  }
+  return array;
+}
+
+Outcome ListDropped(const TableList& command, Connection& lake, Context& context) {
+  const Result<std::vector<metasrv::DroppedTable>> listed =
+      lake.service().ListDropped(command.ns, context.ReadDeadline());
+  if (!listed.has_value()) {
+    return Fail(listed.error(), "");
+  }
+  if (context.options.json) {
+    LAKE_TRY_VOID(PrintJson(context.out, DroppedJson(*listed)));
+    return {};
+  }
+  const std::vector<ResultColumn> columns = {{.name = "table"},
+                                             {.name = "uuid"},
+                                             {.name = "dropped"},
+                                             {.name = "kept until"},
+                                             {.name = "metadata"}};
+  std::vector<std::vector<std::string>> rows;
+  for (const metasrv::DroppedTable& table : *listed) {
+    rows.push_back({table.name.ToString(), table.incarnation.ToString(), TimeText(table.dropped),
+                    table.purging ? "being purged" : TimeText(table.kept_until),
+                    table.metadata_location});
+  }
+  LAKE_TRY_VOID(PrintTable(context.out, columns, rows));
+  return {};
+}
+
+// Waits until the files of a dropped table are removed, as long as a command may.
+std::expected<metasrv::PurgeProgress, Failure> AwaitPurge(const catalog::TableName& name,
+                                                          const Uuid& incarnation,
+                                                          const Uuid& operation, Connection& lake,
+                                                          Context& context) {
+  Progress progress(context.progress, context.clock);
+  const Deadline end = context.clock.Now() + kPurgeTimeout;
+  while (true) {
+    const Deadline next = std::min(end, context.clock.Now() + kPurgeInterval);
+    const Result<metasrv::PurgeProgress> purge = lake.service().AwaitPurge(incarnation, next);
+    if (!purge.has_value()) {
+      progress.Clear();
+      return PurgeUnfinished(purge.error(), name, operation);
+    }
+    if (purge->done) {
+      return *purge;
+    }
+    if (context.clock.Now() >= end) {
+      progress.Clear();
+      return PurgeUnfinished(Error(ErrorCode::kDeadlineExceeded, "it takes long"), name, operation);
+    }
+    progress.Count("removing files", purge->removed);
+  }
+}
+
 // Metadata is found from anywhere, so its location does not depend on where we are.
 std::string AbsoluteLocation(const std::string& location) {
   if (location.find(':') != std::string::npos && !location.starts_with('/')) {
@@ -207,6 +277,9 @@ Outcome Run(const TableList& command, Context& context) {
   const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kRead, "lake table list");
   if (!lake.has_value()) {
     return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  if (command.dropped) {
+    return ListDropped(command, **lake, context);
   }
   const Deadline deadline = context.ReadDeadline();
   std::vector<catalog::Namespace> namespaces;
@@ -307,34 +380,57 @@ Outcome Run(const TableRegister& command, Context& context) {
 }
 
 Outcome Run(const TableDrop& command, Context& context) {
-  if (command.purge) {
-    // Before anything is opened: opening alone would write to the data directory.
-    return Fail(
-        Error(ErrorCode::kUnimplemented, fmt::format("drop table {}: this version of lake does not "
-                                                     "delete a table's files; nothing was touched",
-                                                     command.name.ToString())),
-        "leave --purge out: the table goes, its files stay");
-  }
+  std::optional<LastWords> words;  // Until the lake is closed.
   const Result<std::unique_ptr<Connection>> lake = context.Open(Access::kWrite, "lake table drop");
   if (!lake.has_value()) {
     return FailedToOpen(lake.error(), context.options.data_dir);
   }
   const metasrv::CallOptions change = context.Change(command.operation);
   const Result<metasrv::TableResult> dropped =
-      (*lake)->service().DropTable({.name = command.name}, change);
+      (*lake)->service().DropTable({.name = command.name, .purge = command.purge}, change);
   if (!dropped.has_value()) {
     if (dropped.error().code() == ErrorCode::kNotFound) {
       return FailedToLoad(dropped.error(), command.name);
     }
     return FailedToChange(dropped.error(), change.operation);
   }
-  LAKE_TRY_VOID(PrintTableChange(context, "dropped", command.name, *dropped, change.operation));
-  if (!context.options.json && !dropped->metadata_location.empty()) {
+  metasrv::PurgeProgress purge;
+  if (command.purge) {
+    words.emplace(
+        fmt::format("\nlake: interrupted; the table is dropped, and its files are not all removed\n"
+                    "next: every command that changes something goes on\n"));
+    LAKE_TRY(purge,
+             AwaitPurge(command.name, dropped->incarnation, change.operation, **lake, context));
+  }
+  LAKE_TRY_VOID(PrintTableChange(context, "dropped", command.name, *dropped, change.operation,
+                                 {{"purged", command.purge}}));
+  if (context.options.json) {
+    return {};
+  }
+  if (command.purge) {
+    LAKE_TRY_VOID(context.out.Write(fmt::format("its files are removed: {}\n", purge.removed)));
+  } else if (!dropped->metadata_location.empty()) {
     LAKE_TRY_VOID(context.out.Write(
-        fmt::format("its files stay: lake table register {} {} brings it back\n",
+        fmt::format("its files stay: lake table undrop {0} brings it back\n"
+                    "when that is forgotten: lake table register {0} {1}\n",
                     command.name.ToString(), Printable(dropped->metadata_location))));
   }
   return {};
+}
+
+Outcome Run(const TableUndrop& command, Context& context) {
+  const Result<std::unique_ptr<Connection>> lake =
+      context.Open(Access::kWrite, "lake table undrop");
+  if (!lake.has_value()) {
+    return FailedToOpen(lake.error(), context.options.data_dir);
+  }
+  const metasrv::CallOptions change = context.Change(command.operation);
+  const Result<metasrv::TableResult> undropped = (*lake)->service().UndropTable(
+      {.name = command.name, .incarnation = command.incarnation}, change);
+  if (!undropped.has_value()) {
+    return FailedToUndrop(undropped.error(), change.operation);
+  }
+  return PrintTableChange(context, "undropped", command.name, *undropped, change.operation);
 }
 
 }  // namespace lake::cli
