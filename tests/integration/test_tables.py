@@ -110,16 +110,6 @@ def test_a_dropped_table_keeps_its_files_and_can_be_registered_again(orders):
     assert orders.count("s.again") == 6
 
 
-def test_a_purge_is_refused_before_anything_is_touched(orders):
-    orders.must("append", "s.orders", "orders.csv")
-    before = tree(orders.data_dir)
-    message = orders.must_fail(FAILED, "table", "drop", "s.orders", "--purge")
-    assert "--purge" in message and "nothing was touched" in message
-    # Every file, and so every record of the metastore, is the same bytes as before.
-    assert tree(orders.data_dir) == before
-    assert orders.count("s.orders") == 3
-
-
 def test_check_finds_a_missing_data_file(orders):
     orders.must("append", "s.orders", "orders.csv")
     orders.must("append", "s.orders", "orders.csv")

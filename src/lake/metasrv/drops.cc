@@ -1,5 +1,6 @@
 #include "lake/metasrv/drops.h"
 
+#include <algorithm>
 #include <chrono>
 #include <limits>
 #include <utility>
@@ -239,6 +240,14 @@ Result<bool> Drops::Visit(const Found& found, lease::Epoch epoch, bool forget, D
   LAKE_TRY(const bool ended, End(found, epoch));
   sweep.forgotten += ended ? 1 : 0;
   return true;
+}
+
+void Drops::AwaitIdle(Deadline deadline) {
+  const MutexLock lock(mutex_);
+  const auto runs = [](const auto& entry) { return entry.second.running; };
+  while (std::ranges::any_of(purges_, runs) && deps_.clock.Now() < deadline) {
+    deps_.clock.WaitUntil(changed_, mutex_, deadline);
+  }
 }
 
 Result<PurgeProgress> Drops::Await(const Uuid& incarnation, Deadline deadline) {

@@ -79,6 +79,9 @@ class Drops {
   // Starts the purges that nobody runs, and nothing else. Errors as for Sweep.
   Status ResumePurges(Deadline deadline) EXCLUDES(mutex_);
 
+  // Waits until no purge runs here, or until the deadline.
+  void AwaitIdle(Deadline deadline) EXCLUDES(mutex_);
+
   // Waits until the purge of a table has ended, or until the deadline, and returns how far it has come; starts it if nobody runs it. A
   // table without a tombstone is done. The error that stopped a purge is returned as it is, once; the next call or sweep tries again.
   //   kConflict   the table was dropped to keep its files.      kNotLeader   another process does it.

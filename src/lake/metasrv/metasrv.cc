@@ -1,5 +1,7 @@
 #include "lake/metasrv/metasrv.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <utility>
@@ -19,6 +21,8 @@ namespace {
 
 // How often a publication starts again because what it had read changed.
 constexpr int kRounds = 10;
+// How long recovery waits for the purges that it resumes: most end within it, also in a process that would soon be gone.
+constexpr Duration kPurgeGrace = std::chrono::seconds(2);
 
 // Counts tasks, and waits until all of them are done. Thread-safe.
 class Countdown {
@@ -120,7 +124,10 @@ Status Metasrv::Recover(Deadline deadline) {
     LAKE_TRY_VOID(taken);
   }
   unsettled->Await(deps_.clock, deadline);
-  if (const Status resumed = drops_.ResumePurges(deadline); !resumed.has_value()) {
+  const Status resumed = drops_.ResumePurges(deadline);
+  if (resumed.has_value()) {
+    drops_.AwaitIdle(std::min(deadline, deps_.clock.Now() + kPurgeGrace));
+  } else {
     Log(LogLevel::kWarning, fmt::format("purges were not resumed; the next sweep does it: {}",
                                         resumed.error().message()));
   }

@@ -74,7 +74,7 @@ class Metasrv final : public MetaService {
   // until each has been settled or could not be, at most until the deadline; what is not done then goes on by itself. Changes do
   // not depend on it: they settle their own table first. Reads do: a table whose creation is pending is not there yet. What cannot
   // be settled now is logged, holds up only its own table, and is tried again with the table's next change. Purges that nobody runs are
-  // started; nobody waits for them.
+  // started, and awaited for two seconds at most; they go on by themselves.
   // kNotLeader: there is no authority. kUnavailable: the store failed.
   Status Recover(Deadline deadline);
 
