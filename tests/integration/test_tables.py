@@ -2,7 +2,7 @@
 
 import json
 
-from conftest import CONFLICT, DONE, FAILED, USAGE, tree
+from conftest import CONFLICT, DONE, FAILED, USAGE
 
 
 def test_a_newcomer_gets_from_nothing_to_an_answer(bare_lake):
