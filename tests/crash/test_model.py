@@ -121,7 +121,7 @@ def test_a_name_with_another_table_is_noticed(before, changes, now):
 
 
 def test_a_failpoint_that_nothing_reaches_is_noticed():
-    known = list(failpoints.REACHED_BY)
+    known = [*failpoints.REACHED_BY, *failpoints.ELSEWHERE]
     assert failpoints.uncovered(known) == []
     assert "does not say which command reaches it" in failpoints.uncovered([*known, "before-tea"])[0]
     assert "does not know it" in failpoints.uncovered(known[1:])[0]
