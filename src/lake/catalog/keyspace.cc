@@ -150,12 +150,18 @@ std::string PendingKey(const Uuid& operation) {
   return std::string(kPendingPrefix) + operation.ToString();
 }
 
-std::string OperationKey(const Uuid& operation) {
-  const auto hour =
-      std::chrono::floor<std::chrono::hours>(operation.time()).time_since_epoch().count();
+std::chrono::hours OperationHour(WallTime time) {
+  return std::chrono::floor<std::chrono::hours>(time).time_since_epoch();
+}
+
+std::string OperationsPrefix(std::chrono::hours hour, int shard) {
   // Ten digits keep the hours in order until long after a version 7 UUID runs out.
-  return fmt::format("{}{:010}-{:x}/{}", kOperationPrefix, hour, operation.bytes().back() & 0x0F,
-                     operation.ToString());
+  return fmt::format("{}{:010}-{:x}/", kOperationPrefix, hour.count(), shard);
+}
+
+std::string OperationKey(const Uuid& operation) {
+  return OperationsPrefix(OperationHour(operation.time()), operation.bytes().back() & 0x0F) +
+         operation.ToString();
 }
 
 std::string TombstoneKey(const Uuid& incarnation) {
@@ -210,6 +216,18 @@ Result<TableName> ParseTableKey(std::string_view key) {
 
 Result<Uuid> ParsePendingKey(std::string_view key) {
   return ParseUuidKey(key, kPendingPrefix);
+}
+
+Result<Uuid> ParseOperationKey(std::string_view key) {
+  const std::size_t slash = key.rfind('/');
+  if (slash == std::string_view::npos) {
+    return BadKey(key);
+  }
+  LAKE_TRY(const Uuid id, ParseUuidKey(key, key.substr(0, slash + 1)));
+  if (id.version() != 7 || OperationKey(id) != key) {
+    return BadKey(key);
+  }
+  return id;
 }
 
 Result<Uuid> ParseTombstoneKey(std::string_view key) {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "lake/base/result.h"
+#include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/catalog/names.h"
 
@@ -13,7 +16,7 @@
 //
 //   ns/<namespace>                      tbl/<namespace>/<table>           view/<namespace>/<view>
 //   pending/<operation id>              op/<hour>-<shard>/<operation id>  drop/<incarnation>
-//   loc/<location>                      dir/names
+//   loc/<location>                      dir/names                         dir/forgotten
 namespace lake::catalog {
 
 // The family of each kind of record.
@@ -28,6 +31,13 @@ inline constexpr std::string_view kLocationPrefix = "loc/";
 inline constexpr std::string_view kDirectoryKey = "dir/names";
 // There once every table whose location was chosen explicitly has its location record.
 inline constexpr std::string_view kLocationsKey = "dir/locations";
+// Up to which hour the records of finished operations are gone.
+inline constexpr std::string_view kForgottenKey = "dir/forgotten";
+
+// How many partitions the operations of one hour are kept in.
+inline constexpr int kOperationShards = 16;
+// An hour before which no operation of Lake was done.
+inline constexpr std::chrono::hours kFirstOperationHour{490'000};  // 2025-11-24
 
 // Returns the form of a level inside keys: '/', '%' and control characters as %XX (upper-case hex),
 // all other bytes as they are.
@@ -48,6 +58,12 @@ std::string PendingKey(const Uuid& operation);
 std::string OperationKey(const Uuid& operation);
 std::string TombstoneKey(const Uuid& incarnation);
 
+// Returns the hours since 1970 of `time`, by which operations are kept.
+std::chrono::hours OperationHour(WallTime time);
+// Returns the prefix of the keys of the operations of an hour (not negative) in one shard, from 0 to kOperationShards - 1. They
+// are in the order of their ids' times.
+std::string OperationsPrefix(std::chrono::hours hour, int shard);
+
 // Returns the prefix of the keys of the namespaces below `parent` at any depth, or of all
 // namespaces when it has no levels.
 Result<std::string> NamespaceChildrenPrefix(const Namespace& parent);
@@ -62,6 +78,7 @@ Result<std::string> LocationsPrefix(std::string_view location);
 Result<Namespace> ParseNamespaceKey(std::string_view key);
 Result<TableName> ParseTableKey(std::string_view key);
 Result<Uuid> ParsePendingKey(std::string_view key);
+Result<Uuid> ParseOperationKey(std::string_view key);
 Result<Uuid> ParseTombstoneKey(std::string_view key);
 
 }  // namespace lake::catalog

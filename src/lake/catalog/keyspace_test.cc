@@ -98,6 +98,19 @@ TEST(Keyspace, OperationKeysOfAShardSortByTime) {
   EXPECT_LT(later, next_hour);
 }
 
+TEST(Keyspace, AnOperationIsInTheShardOfItsHourAndReadsBack) {
+  const Uuid id = Id("01890a5d-ac96-774b-bcce-b302099a8057");
+  EXPECT_EQ(OperationsPrefix(OperationHour(id.time()), 7), "op/0000468915-7/");
+  EXPECT_TRUE(OperationKey(id).starts_with(OperationsPrefix(OperationHour(id.time()), 7)));
+  EXPECT_EQ(ParseOperationKey(OperationKey(id)).value(), id);
+  for (const std::string key :
+       {"op/0000468915-8/01890a5d-ac96-774b-bcce-b302099a8057",
+        "op/0000468916-7/01890a5d-ac96-774b-bcce-b302099a8057",
+        "op/0000468915-7/01890a5d-ac96-474b-bcce-b302099a8057", "op/0000468915-7/x", "op/", ""}) {
+    EXPECT_THAT(ParseOperationKey(key), IsError(ErrorCode::kCorruption)) << key;
+  }
+}
+
 TEST(Keyspace, NamesWhoseKeyIsTooLongAreRefused) {
   const std::string level(255, 'a');
   EXPECT_THAT(TableKey({.ns = {{level, level, level}}, .name = level}),

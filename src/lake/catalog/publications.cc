@@ -150,6 +150,26 @@ Transaction Record(const FinishedOperation& outcome) {
   return transaction;
 }
 
+Transaction Forget(const std::vector<RecordedOperation>& operations) {
+  LAKE_CHECK(operations.size() <= kForgetMax, "what is forgotten at once fits a transaction");
+  Transaction transaction;
+  for (const RecordedOperation& operation : operations) {
+    transaction.Delete(OperationKey(operation.id), Expectation::Exactly(operation.bytes));
+    transaction.Check(PendingKey(operation.id), Expectation::Absent());
+  }
+  return transaction;
+}
+
+Transaction NoteForgotten(const std::optional<std::string>& read_bytes,
+                          const ForgottenRecord& record) {
+  Transaction transaction;
+  transaction.Put(
+      std::string(kForgottenKey),
+      read_bytes.has_value() ? Expectation::Exactly(*read_bytes) : Expectation::Absent(),
+      Encode(record));
+  return transaction;
+}
+
 Result<Transaction> CreateNamespace(const Namespace& ns, const NamespaceRecord& record,
                                     const std::optional<std::string>& parent, const Uuid& directory,
                                     const FinishedOperation& outcome) {

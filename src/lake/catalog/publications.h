@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +68,23 @@ Result<Registration> NextRegistration(const PendingTable& table, const Uuid& ope
 // Records how an operation ended that changed nothing, unless it is known already. Like every
 // transaction below, it is refused while the operation is reserved.
 metastore::Transaction Record(const FinishedOperation& outcome);
+
+// The record of a finished operation as it was read.
+struct RecordedOperation {
+  Uuid id;
+  std::string bytes;
+};
+
+// How many operations one Forget takes.
+inline constexpr std::size_t kForgetMax = 48;
+
+// Removes the records of finished operations, at most kForgetMax, if nobody changed them. Refused while one of them is pending:
+// then the record is what tells its settler that it has ended.
+metastore::Transaction Forget(const std::vector<RecordedOperation>& operations);
+
+// Notes that everything before an hour is forgotten, if the note is still what was read.
+metastore::Transaction NoteForgotten(const std::optional<std::string>& read_bytes,
+                                     const ForgottenRecord& record);
 
 // Creates a namespace. `parent` is the read bytes of its parent's record, absent for a top-level
 // one.

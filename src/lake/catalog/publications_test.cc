@@ -1,10 +1,14 @@
 #include "lake/catalog/publications.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -442,6 +446,43 @@ TEST_F(Publications, ThatLocationsAreCompleteIsNotedOnlyIfNoNameHasComeOrGone) {
   EXPECT_EQ(Read(kLocationsKey), std::nullopt);
   EXPECT_TRUE(Applies(CompleteLocations(Read(kDirectoryKey), Id('f'))));
   EXPECT_NE(Read(kLocationsKey), std::nullopt);
+}
+
+TEST_F(Publications, ARecordIsForgottenOnlyAsItWasReadAndNeverWhileItsOperationIsPending) {
+  MakeNamespace();
+  MakeTable(Id('1'));
+  const std::string bytes = Read(OperationKey(Id('1'))).value();
+  EXPECT_FALSE(Applies(Forget({{.id = Id('1'), .bytes = bytes + " "}})));
+  Transaction pending;
+  pending.Put(PendingKey(Id('1')), metastore::Expectation::Absent(), "x");
+  ASSERT_TRUE(Applies(pending));
+  EXPECT_FALSE(Applies(Forget({{.id = Id('1'), .bytes = bytes}})));
+  EXPECT_EQ(Read(OperationKey(Id('1'))), bytes);
+  Transaction ended;
+  ended.Delete(PendingKey(Id('1')), metastore::Expectation::Any());
+  ASSERT_TRUE(Applies(ended));
+  EXPECT_TRUE(Applies(Forget({{.id = Id('1'), .bytes = bytes}})));
+  EXPECT_EQ(Read(OperationKey(Id('1'))), std::nullopt);
+}
+
+TEST_F(Publications, WhatIsForgottenAtOnceFitsAPublication) {
+  std::vector<RecordedOperation> operations;
+  for (std::size_t i = 0; i < kForgetMax; ++i) {
+    std::array<std::uint8_t, 16> id = Id('1').bytes();
+    id[14] = static_cast<std::uint8_t>(i);
+    operations.push_back({.id = Uuid(id), .bytes = "x"});
+  }
+  EXPECT_LT(Forget(operations).items().size(), metastore::kTransactionKeysMax);
+  EXPECT_THAT(Forget(operations).Validate(), IsOk());
+}
+
+TEST_F(Publications, WhatWasForgottenIsNotedOverWhatWasRead) {
+  const ForgottenRecord first{.before = std::chrono::hours(5)};
+  EXPECT_TRUE(Applies(NoteForgotten(std::nullopt, first)));
+  EXPECT_FALSE(Applies(NoteForgotten(std::nullopt, first)));
+  EXPECT_FALSE(Applies(NoteForgotten("other", first)));
+  EXPECT_TRUE(Applies(NoteForgotten(Encode(first), {.before = std::chrono::hours(6)})));
+  EXPECT_EQ(DecodeForgottenRecord(*Read(kForgottenKey))->before, std::chrono::hours(6));
 }
 
 }  // namespace

@@ -43,6 +43,9 @@ constexpr std::array<KindName, 18> kKindNames = {{
     {OperationKind::kRenameView, "rename-view"},
 }};
 
+// The last hour that the ten digits of a partition can say.
+constexpr std::int64_t kHourMax = 9'999'999'999;
+
 Result<OperationKind> ParseKind(std::string_view name) {
   const auto* found = std::ranges::find(kKindNames, name, &KindName::name);
   if (found == kKindNames.end()) {
@@ -321,6 +324,17 @@ Result<LocationRecord> ReadLocationRecord(const bj::object& object) {
   return record;
 }
 
+Result<ForgottenRecord> ReadForgottenRecord(const bj::object& object) {
+  ForgottenRecord record;
+  LAKE_TRY(const std::int64_t hour, json::GetInt(object, "before-hour"));
+  if (hour < 0 || hour > kHourMax) {
+    return InvalidArgument(fmt::format("member 'before-hour' is {}, which is no hour", hour));
+  }
+  record.before = std::chrono::hours(hour);
+  record.unknown = Unknown(object, {"before-hour"});
+  return record;
+}
+
 // Opens a record and reads its members with `read`.
 template <typename Read>
 auto Decode(std::string_view bytes, std::string_view what, Read read)
@@ -423,6 +437,12 @@ std::string Encode(const LocationRecord& record) {
   return json::Write(object);
 }
 
+std::string Encode(const ForgottenRecord& record) {
+  bj::object object = StartRecord(record.unknown);
+  object["before-hour"] = record.before.count();
+  return json::Write(object);
+}
+
 Result<NamespaceRecord> DecodeNamespaceRecord(std::string_view bytes) {
   return Decode(bytes, "namespace record", ReadNamespaceRecord);
 }
@@ -449,6 +469,10 @@ Result<Tombstone> DecodeTombstone(std::string_view bytes) {
 
 Result<LocationRecord> DecodeLocationRecord(std::string_view bytes) {
   return Decode(bytes, "location record", ReadLocationRecord);
+}
+
+Result<ForgottenRecord> DecodeForgottenRecord(std::string_view bytes) {
+  return Decode(bytes, "record of what was forgotten", ReadForgottenRecord);
 }
 
 }  // namespace lake::catalog

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -162,6 +163,15 @@ struct LocationRecord {
   bool operator==(const LocationRecord&) const = default;
 };
 
+// dir/forgotten: how far the records of finished operations have been removed. Without it: not at all.
+struct ForgottenRecord {
+  // There are no records of earlier hours that decode: what is older need not be looked for.
+  std::chrono::hours before{};
+  std::string unknown;
+
+  bool operator==(const ForgottenRecord&) const = default;
+};
+
 // Encode returns a record's bytes. Decode reads them back; see the top of this file for its errors.
 std::string Encode(const NamespaceRecord& record);
 std::string Encode(const Registration& record);
@@ -170,6 +180,7 @@ std::string Encode(const PendingRecord& record);
 std::string Encode(const OperationRecord& record);
 std::string Encode(const Tombstone& record);
 std::string Encode(const LocationRecord& record);
+std::string Encode(const ForgottenRecord& record);
 Result<NamespaceRecord> DecodeNamespaceRecord(std::string_view bytes);
 Result<Registration> DecodeRegistration(std::string_view bytes);
 Result<ViewRecord> DecodeViewRecord(std::string_view bytes);
@@ -177,5 +188,6 @@ Result<PendingRecord> DecodePendingRecord(std::string_view bytes);
 Result<OperationRecord> DecodeOperationRecord(std::string_view bytes);
 Result<Tombstone> DecodeTombstone(std::string_view bytes);
 Result<LocationRecord> DecodeLocationRecord(std::string_view bytes);
+Result<ForgottenRecord> DecodeForgottenRecord(std::string_view bytes);
 
 }  // namespace lake::catalog

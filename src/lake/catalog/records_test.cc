@@ -86,6 +86,16 @@ TEST(Records, EveryRecordReadsBackEqual) {
   EXPECT_THAT(DecodeTombstone(Encode(tombstone)), IsOkAnd(tombstone));
   const LocationRecord location{.incarnation = SampleRegistration().incarnation};
   EXPECT_THAT(DecodeLocationRecord(Encode(location)), IsOkAnd(location));
+  const ForgottenRecord forgotten{.before = std::chrono::hours(497'222)};
+  EXPECT_THAT(DecodeForgottenRecord(Encode(forgotten)), IsOkAnd(forgotten));
+}
+
+TEST(Records, AnHourThatNoPartitionHasIsDamage) {
+  for (const std::string hour : {"-1", "10000000000", "1.5", "\"497222\"", "null"}) {
+    EXPECT_THAT(DecodeForgottenRecord(R"({"format":1,"before-hour":)" + hour + "}"),
+                IsError(ErrorCode::kCorruption))
+        << hour;
+  }
 }
 
 TEST(Records, EveryKindOfOperationKeepsItsName) {
