@@ -128,6 +128,11 @@ Result<std::vector<catalog::PendingOperation>> RecordReader::ReadGroup(
   return group;
 }
 
+Result<metastore::Page> RecordReader::ReadPage(const std::string& prefix,
+                                               const std::string& after) const {
+  return store_.Scan(prefix, after, kPageEntries, NextDeadline());
+}
+
 Status RecordReader::ForEach(const std::string& prefix, Deadline deadline,
                              const std::function<Status(const metastore::Entry&)>& visit) const {
   std::string after;
@@ -135,7 +140,7 @@ Status RecordReader::ForEach(const std::string& prefix, Deadline deadline,
     if (clock_.Now() >= deadline) {
       return DeadlineExceeded(fmt::format("scan of {}: the time is over", prefix));
     }
-    LAKE_TRY(const metastore::Page page, store_.Scan(prefix, after, kPageEntries, NextDeadline()));
+    LAKE_TRY(const metastore::Page page, ReadPage(prefix, after));
     for (const metastore::Entry& entry : page.entries) {
       LAKE_TRY_VOID(visit(entry));
     }

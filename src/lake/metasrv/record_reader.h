@@ -55,6 +55,8 @@ class RecordReader {
   Result<std::vector<catalog::PendingOperation>> ReadGroup(
       const std::vector<Uuid>& operations) const;
 
+  // Returns one page of what is under `prefix`, after `after`; see MetaStore::Scan.
+  Result<metastore::Page> ReadPage(const std::string& prefix, const std::string& after) const;
   // Calls `visit` with every entry under `prefix`, in key order, until one call fails or `deadline` passes (kDeadlineExceeded).
   Status ForEach(const std::string& prefix, Deadline deadline,
                  const std::function<Status(const metastore::Entry&)>& visit) const;
