@@ -104,15 +104,6 @@ class OperationExpiryTest : public ::testing::Test {
     return catalog::DecodeForgottenRecord(bytes.value())->before;
   }
 
-  // Everything but the lease.
-  std::set<std::string> Keys(const std::string& prefix) {
-    std::set<std::string> keys;
-    for (const metastore::Entry& entry : meta_.Scan(prefix, "", 1000, Soon())->entries) {
-      keys.insert(entry.key);
-    }
-    return keys;
-  }
-
   static constexpr WallTime kNow{milliseconds(1'790'000'000'000)};
   static constexpr milliseconds kKept = kOperationRetention + kOperationAheadMax;
 

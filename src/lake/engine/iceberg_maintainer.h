@@ -1,0 +1,27 @@
+#pragma once
+
+#include "lake/base/clock.h"
+#include "lake/base/result.h"
+#include "lake/base/time.h"
+#include "lake/engine/snapshot_reader.h"
+#include "lake/engine/table_maintainer.h"
+#include "lake/objstore/objstore.h"
+
+namespace lake::engine {
+
+// Maintains Iceberg tables in an object store. Thread-safe. What it is given must outlive it.
+class IcebergMaintainer final : public TableMaintainer {
+ public:
+  IcebergMaintainer(objstore::ObjectStore& objects, const Clock& clock)
+      : objects_(objects), clock_(clock), reader_(objects, clock) {}
+
+  Result<FileRemoval> RemoveExpired(const ExpiredVersion& version, const Permit& permit,
+                                    Deadline deadline) override;
+
+ private:
+  objstore::ObjectStore& objects_;
+  const Clock& clock_;
+  const SnapshotReader reader_;
+};
+
+}  // namespace lake::engine
