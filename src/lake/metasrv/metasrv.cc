@@ -96,7 +96,18 @@ Metasrv::Metasrv(Deps deps, Options options)
               .engine = deps_.engine,
               .clock = deps_.clock},
              {.undrop_retention = options_.undrop_retention,
-              .engine_timeout = options_.engine_timeout}) {}
+              .engine_timeout = options_.engine_timeout}),
+      maintenance_({.store = deps_.store,
+                    .reader = reader_,
+                    .operations = operations_,
+                    .settler = settler_,
+                    .versions = versions_,
+                    .engine = deps_.engine,
+                    .maintainer = deps_.maintainer,
+                    .queue = queue_,
+                    .clock = deps_.clock,
+                    .random = deps_.random},
+                   {.engine_timeout = options_.engine_timeout}) {}
 
 Metasrv::~Metasrv() {
   Stop();
@@ -105,6 +116,8 @@ Metasrv::~Metasrv() {
 void Metasrv::Stop() {
   // A purge that is interrupted goes on in the next process; changes that have begun do not.
   drops_.Stop();
+  // Before the workers, which do what it waits for.
+  maintenance_.Stop();
   workers_.Stop();
 }
 
@@ -234,6 +247,13 @@ Result<OperationView> Metasrv::FindOperation(const Uuid& operation, Deadline /*d
   }
   view.pending = std::move(pending->record);
   return view;
+}
+
+Result<MaintenanceReport> Metasrv::Maintain(const MaintenanceRequest& request, Deadline deadline) {
+  if (request.table.has_value()) {
+    LAKE_TRY_VOID(catalog::Validate(*request.table));
+  }
+  return maintenance_.Run(request, deadline);
 }
 
 Result<ServiceStatus> Metasrv::GetStatus(Deadline deadline) {

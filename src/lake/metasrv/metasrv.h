@@ -18,11 +18,13 @@
 #include "lake/catalog/publications.h"
 #include "lake/catalog/records.h"
 #include "lake/engine/table_engine.h"
+#include "lake/engine/table_maintainer.h"
 #include "lake/lease/epoch.h"
 #include "lake/lease/fenced_store.h"
 #include "lake/metasrv/append_service.h"
 #include "lake/metasrv/drops.h"
 #include "lake/metasrv/locations.h"
+#include "lake/metasrv/maintenance.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
 #include "lake/metasrv/service.h"
@@ -47,6 +49,7 @@ class Metasrv final : public MetaService {
   struct Deps {
     lease::FencedStore& store;
     engine::TableEngine& engine;
+    engine::TableMaintainer& maintainer;
     Clock& clock;
     Random& random;
   };
@@ -126,6 +129,8 @@ class Metasrv final : public MetaService {
   Result<std::vector<catalog::TableName>> ListViews(const catalog::Namespace& ns,
                                                     Deadline deadline) override;
   Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) override;
+  Result<OperationList> ListOperations(std::size_t limit, Deadline deadline) override;
+  Result<MaintenanceReport> Maintain(const MaintenanceRequest& request, Deadline deadline) override;
   Result<ServiceStatus> GetStatus(Deadline deadline) override;
 
  private:
@@ -228,6 +233,7 @@ class Metasrv final : public MetaService {
   AppendService appends_;
   const Locations locations_;
   Drops drops_;
+  Maintenance maintenance_;
 };
 
 }  // namespace lake::metasrv

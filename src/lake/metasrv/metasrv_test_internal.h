@@ -15,6 +15,7 @@
 #include "lake/base/uuid.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/engine/iceberg_engine.h"
+#include "lake/engine/iceberg_maintainer.h"
 #include "lake/engine/snapshot_reader.h"
 #include "lake/iceberg/manifest.h"
 #include "lake/iceberg/schema.h"
@@ -42,7 +43,12 @@ class Node {
         slot_(clock),
         store_(raw, clock, slot_),
         engine_(objects, clock, random, {}),
-        service_({.store = store_, .engine = engine_, .clock = clock, .random = random},
+        maintainer_(objects, clock),
+        service_({.store = store_,
+                  .engine = engine_,
+                  .maintainer = maintainer_,
+                  .clock = clock,
+                  .random = random},
                  {.session = session_, .warehouse = "/w", .workers = 2}) {}
 
   // Makes this node win the next term, as an election would.
@@ -84,6 +90,7 @@ class Node {
   lease::AuthoritySlot slot_;
   lease::FencedStore store_;
   engine::IcebergEngine engine_;
+  engine::IcebergMaintainer maintainer_;
   Metasrv service_;
 };
 

@@ -19,6 +19,7 @@
 #include "lake/iceberg/schema.h"
 #include "lake/iceberg/table_requirement.h"
 #include "lake/iceberg/table_update.h"
+#include "lake/metasrv/maintenance_report.h"
 
 namespace lake::metasrv {
 
@@ -172,6 +173,16 @@ struct OperationView {
   std::optional<catalog::OperationRecord> finished;
 };
 
+// Operations, the newest first.
+struct OperationList {
+  std::vector<OperationView> operations;
+  bool more = false;                  // There are older ones.
+  std::vector<std::string> problems;  // Records that do not decode, one sentence each.
+};
+
+// The most operations that one list holds.
+inline constexpr std::size_t kOperationsListMax = 10'000;
+
 // What is known of the store and of who leads it.
 struct ServiceStatus {
   bool has_term = false;    // Somebody has led this store.
@@ -300,6 +311,17 @@ class MetaService {
 
   // Returns what is known of an operation. kNotFound: nothing.
   virtual Result<OperationView> FindOperation(const Uuid& operation, Deadline deadline) = 0;
+  // Returns the newest operations by their ids' times, pending and finished, at most `limit` (from 1 to kOperationsListMax). Those
+  // whose records may have been forgotten are not looked for.
+  virtual Result<OperationList> ListOperations(std::size_t limit, Deadline deadline) = 0;
+  // Keeps the store and its tables tidy, as far as one call goes: at most kMaintenanceTablesMax tables, until the deadline. What
+  // concerns one table alone and fails is in the report; what it did is done, whatever the answer.
+  //   kNotFound           the one table asked for does not exist.
+  //   kNotLeader, kFenced, kCancelled   another process leads, or this one stops: the leader goes on.
+  //   kUnavailable        the store failed; call again.
+  //   kDeadlineExceeded   the time was over before anything was begun.
+  virtual Result<MaintenanceReport> Maintain(const MaintenanceRequest& request,
+                                             Deadline deadline) = 0;
   // Returns the state of the store. Takes no lease.
   virtual Result<ServiceStatus> GetStatus(Deadline deadline) = 0;
 };

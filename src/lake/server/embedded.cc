@@ -14,6 +14,7 @@
 #include "lake/base/log.h"
 #include "lake/base/uuid.h"
 #include "lake/engine/iceberg_engine.h"
+#include "lake/engine/iceberg_maintainer.h"
 #include "lake/lease/authority_slot.h"
 #include "lake/lease/election.h"
 #include "lake/lease/fenced_store.h"
@@ -73,6 +74,7 @@ struct Embedded::Parts {
   objstore::LocalObjectStore objects;
   std::optional<engine::SnapshotReader> reader;
   std::optional<engine::IcebergEngine> engine;
+  std::optional<engine::IcebergMaintainer> maintainer;
   std::optional<lease::FencedStore> fenced;
   std::unique_ptr<lease::Election> election;
   std::optional<metasrv::Metasrv> service;
@@ -91,10 +93,14 @@ Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options,
   const Uuid session = Uuid::Random7(clock, random);
   parts->reader.emplace(parts->objects, clock);
   parts->engine.emplace(parts->objects, clock, random, engine::IcebergEngine::Options{});
+  parts->maintainer.emplace(parts->objects, clock);
   parts->fenced.emplace(*parts->metastore, clock, parts->slot);
   parts->service.emplace(
-      metasrv::Metasrv::Deps{
-          .store = *parts->fenced, .engine = *parts->engine, .clock = clock, .random = random},
+      metasrv::Metasrv::Deps{.store = *parts->fenced,
+                             .engine = *parts->engine,
+                             .maintainer = *parts->maintainer,
+                             .clock = clock,
+                             .random = random},
       metasrv::Metasrv::Options{.session = session, .warehouse = dir.warehouse_path()});
   if (writes) {
     LAKE_TRY(parts->election,

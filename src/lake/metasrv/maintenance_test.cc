@@ -1,0 +1,501 @@
+#include "lake/metasrv/maintenance.h"
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "lake/iceberg/table_update.h"
+#include "lake/metasrv/metasrv_test_internal.h"
+#include "lake/metastore/memory/memory_metastore.h"
+#include "lake/objstore/memory/memory_objstore.h"
+#include "lake/testing/faulty_metastore.h"
+#include "lake/testing/faulty_objstore.h"
+#include "lake/testing/seeded_random.h"
+
+namespace lake::metasrv {
+namespace {
+
+using std::chrono::days;
+using std::chrono::milliseconds;
+using ::testing::AnyOf;
+using ::testing::ElementsAre;
+using testing::FaultyMetaStore;
+using testing::FaultyObjectStore;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::IsError;
+using testing::IsOk;
+using ::testing::SizeIs;
+
+const catalog::Namespace kNs{{"n"}};
+const catalog::TableName kT{.ns = kNs, .name = "t"};
+constexpr WallTime kNow{milliseconds(1'790'000'000'000)};
+
+// A leader, its tables, and a process that may take over.
+class World {
+ public:
+  World()
+      : random_(7),
+        meta_(clock_, {}),
+        objects_(clock_),
+        faulty_meta_(meta_),
+        faulty_objects_(objects_),
+        leader_(faulty_meta_, faulty_objects_, clock_, random_),
+        successor_(meta_, objects_, clock_, random_) {
+    clock_.SetWall(kNow);
+    // So that a walk over the hours of operations is short.
+    Write(std::string(catalog::kForgottenKey),
+          catalog::Encode(
+              catalog::ForgottenRecord{.before = catalog::OperationHour(kNow - days(2))}));
+    leader_.Win();
+    EXPECT_THAT(service().CreateNamespace({.ns = kNs}, Call()), IsOk());
+  }
+
+  Metasrv& service() { return leader_.service(); }
+
+  Node& leader() { return leader_; }
+
+  Node& successor() { return successor_; }
+
+  testing::ManualClock& clock() { return clock_; }
+
+  FaultyMetaStore& meta() { return faulty_meta_; }
+
+  FaultyObjectStore& objects() { return faulty_objects_; }
+
+  objstore::MemoryObjectStore& under() { return objects_; }
+
+  Deadline Soon() const { return clock_.Now() + std::chrono::seconds(60); }
+
+  CallOptions Call() { return Call(Uuid::Random7(clock_, random_)); }
+
+  CallOptions Call(const Uuid& id) {
+    return {.operation = id, .retryable = true, .deadline = Soon()};
+  }
+
+  void Write(const std::string& key, const std::string& value) {
+    metastore::Transaction transaction;
+    transaction.Put(key, metastore::Expectation::Any(), value);
+    ASSERT_THAT(meta_.Commit(transaction, Soon()), IsOk());
+  }
+
+  void MakeTable(const catalog::TableName& name,
+                 std::map<std::string, std::string> properties = {}) {
+    ASSERT_THAT(
+        service().CreateTable(
+            {.name = name, .schema = TestSchema(), .properties = std::move(properties)}, Call()),
+        IsOk());
+  }
+
+  LoadedTable Load(const catalog::TableName& name) {
+    return successor_.service().LoadTable(name, Soon()).value();
+  }
+
+  AppendRequest Request(const catalog::TableName& name, std::int64_t rows) {
+    const LoadedTable table = Load(name);
+    const std::string path =
+        table.registration.location + "/data/" + Uuid::Random4(random_).ToString() + ".parquet";
+    const std::string bytes = "PAR1" + std::string(static_cast<std::size_t>(rows), 'x');
+    EXPECT_THAT(objects_.PutIfAbsent(path, bytes, Soon()), IsOk());
+    return {.name = name,
+            .incarnation = table.registration.incarnation,
+            .content = {path},
+            .files = {{.file_path = path,
+                       .record_count = rows,
+                       .file_size_in_bytes = static_cast<std::int64_t>(bytes.size())}}};
+  }
+
+  void Append(const catalog::TableName& name, int count = 1) {
+    for (int i = 0; i < count; ++i) {
+      ASSERT_THAT(service().Append(Request(name, 1), Call()), IsOk());
+    }
+  }
+
+  Result<MaintenanceReport> Maintain(MaintenanceRequest request = {}) {
+    return service().Maintain(request, Soon());
+  }
+
+  engine::CheckReport Check(const catalog::TableName& name) {
+    return engine::SnapshotReader(objects_, clock_).Check(*Load(name).metadata, Soon()).value();
+  }
+
+  std::size_t CountPending() { return successor_.service().GetStatus(Soon())->pending.size(); }
+
+ private:
+  testing::ManualClock clock_;
+  testing::SeededRandom random_;
+  metastore::MemoryMetaStore meta_;
+  objstore::MemoryObjectStore objects_;
+  FaultyMetaStore faulty_meta_;
+  FaultyObjectStore faulty_objects_;
+  Node leader_;
+  Node successor_;
+};
+
+// Makes a table whose older snapshots have expired: of five, one is left to keep.
+void MakeOldTable(World& world, const catalog::TableName& name) {
+  world.MakeTable(name);
+  world.Append(name, 5);
+  world.clock().SetWall(kNow + days(6));
+}
+
+TEST(Maintenance, NothingIsDoneWithoutAuthority) {
+  World world;
+  MakeOldTable(world, kT);
+  EXPECT_THAT(world.successor().service().Maintain({}, world.Soon()),
+              IsError(ErrorCode::kNotLeader));
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(5));
+}
+
+TEST(Maintenance, OldSnapshotsAreGivenUpAsAnOperationAndTheirFilesGo) {
+  World world;
+  MakeOldTable(world, kT);
+  const std::string list = world.Load(kT).metadata->snapshots.front().manifest_list;
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->tables, SizeIs(1));
+  EXPECT_EQ(report->tables[0].snapshots_expired, 4U);
+  EXPECT_EQ(report->tables[0].files_removed, 4U);
+  EXPECT_THAT(report->tables[0].problems, IsEmpty());
+  EXPECT_EQ(report->tables_seen, 1U);
+  EXPECT_TRUE(report->complete);
+  const LoadedTable table = world.Load(kT);
+  EXPECT_THAT(table.metadata->snapshots, SizeIs(1));
+  EXPECT_THAT(world.under().Stat(list, world.Soon()), IsError(ErrorCode::kNotFound));
+  const auto operation =
+      world.service().FindOperation(table.registration.last_operation, world.Soon());
+  ASSERT_THAT(operation, IsOk());
+  EXPECT_EQ(operation->finished->kind, catalog::OperationKind::kExpireSnapshots);
+  const engine::CheckReport check = world.Check(kT);
+  EXPECT_THAT(check.problems, IsEmpty());
+  EXPECT_EQ(check.rows, 5U);
+  // There is nothing more to do, and no version is made of that.
+  EXPECT_THAT(world.Maintain()->tables, IsEmpty());
+  EXPECT_EQ(world.Load(kT).registration.version, table.registration.version);
+  world.Append(kT);
+  EXPECT_EQ(world.Check(kT).rows, 6U);
+}
+
+TEST(Maintenance, ADryRunSaysWhatWouldBeDoneAndChangesNothing) {
+  World world;
+  MakeOldTable(world, kT);
+  const std::size_t commits = world.meta().commit_count();
+  const LoadedTable before = world.Load(kT);
+  const auto report = world.Maintain({.dry_run = true});
+  ASSERT_THAT(report, IsOk());
+  EXPECT_TRUE(report->dry_run);
+  EXPECT_EQ(report->tables.at(0).snapshots_expired, 4U);
+  EXPECT_EQ(world.meta().commit_count(), commits);
+  EXPECT_EQ(world.Load(kT).registration, before.registration);
+  EXPECT_THAT(world.Check(kT).problems, IsEmpty());
+}
+
+TEST(Maintenance, OneTableAloneIsMaintainedWhenItIsAskedFor) {
+  World world;
+  const catalog::TableName other{.ns = kNs, .name = "u"};
+  MakeOldTable(world, kT);
+  world.clock().SetWall(kNow);
+  MakeOldTable(world, other);
+  const auto report = world.Maintain({.table = other});
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->tables_seen, 1U);
+  EXPECT_THAT(world.Load(other).metadata->snapshots, SizeIs(1));
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(5));
+  EXPECT_THAT(world.Maintain({.table = catalog::TableName{.ns = kNs, .name = "no"}}),
+              IsError(ErrorCode::kNotFound));
+}
+
+// What a repeated id answers must not depend on the snapshot it made.
+TEST(Maintenance, AnOldAppendAnswersItsRecordedSuccessAfterItsSnapshotExpired) {
+  World world;
+  world.MakeTable(kT);
+  const AppendRequest request = world.Request(kT, 3);
+  const Uuid id = world.Call().operation;
+  const Result<TableResult> first = world.service().Append(request, world.Call(id));
+  ASSERT_THAT(first, IsOk());
+  world.Append(kT);
+  world.clock().SetWall(kNow + days(6));
+  ASSERT_THAT(world.Maintain(), IsOk());
+  ASSERT_EQ(world.Load(kT).metadata->FindSnapshot(iceberg::SnapshotId{first->snapshot_id}),
+            nullptr);
+  const Result<TableResult> again = world.service().Append(request, world.Call(id));
+  ASSERT_THAT(again, IsOk());
+  EXPECT_TRUE(again->replayed);
+  EXPECT_EQ(again->snapshot_id, first->snapshot_id);
+  EXPECT_EQ(world.Check(kT).rows, 4U);
+}
+
+TEST(Maintenance, ATableThatFailsIsReportedAndHoldsUpNoOther) {
+  World world;
+  const catalog::TableName damaged{.ns = kNs, .name = "damaged"};
+  const catalog::TableName wrong{.ns = kNs, .name = "wrong"};
+  MakeOldTable(world, kT);
+  world.clock().SetWall(kNow);
+  MakeOldTable(world, damaged);
+  world.MakeTable(wrong, {{"history.expire.min-snapshots-to-keep", "some"}});
+  ASSERT_THAT(world.under().Delete({world.Load(damaged).metadata->snapshots.back().manifest_list},
+                                   world.Soon()),
+              IsOk());
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->tables, SizeIs(3));
+  EXPECT_EQ(report->tables[0].name, damaged);
+  EXPECT_THAT(report->tables[0].problems, ElementsAre(HasSubstr("is missing")));
+  EXPECT_EQ(report->tables[1].name, kT);
+  EXPECT_THAT(report->tables[1].problems, IsEmpty());
+  EXPECT_EQ(report->tables[2].name, wrong);
+  EXPECT_THAT(report->tables[2].problems,
+              ElementsAre(HasSubstr("history.expire.min-snapshots-to-keep")));
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
+}
+
+TEST(Maintenance, ARecordThatDoesNotDecodeIsReportedAndPassedOver) {
+  World world;
+  MakeOldTable(world, kT);
+  world.Write("tbl/n/a", "{");
+  world.Write("tbl/n/%61", "{}");
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_THAT(report->problems, ElementsAre(HasSubstr("tbl/n/%61"), HasSubstr("tbl/n/a")));
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
+}
+
+TEST(Maintenance, ATableWhoseFilesMayBelongToOthersIsLeftAlone) {
+  World world;
+  world.MakeTable(kT, {{"gc.enabled", "false"}});
+  world.Append(kT, 3);
+  world.clock().SetWall(kNow + days(6));
+  EXPECT_THAT(world.Maintain()->tables, IsEmpty());
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(3));
+}
+
+TEST(Maintenance, WhatAnEarlierLeaderLeftPendingIsSettled) {
+  World world;
+  world.MakeTable(kT);
+  const AppendRequest request = world.Request(kT, 3);
+  // Its publication never arrives.
+  world.meta().Inject({.when =
+                           [](const FaultyMetaStore::Call& call) {
+                             return FaultyMetaStore::Commits(call) &&
+                                    call.Names(catalog::TableKey(kT).value());
+                           },
+                       .times = FaultyMetaStore::kAlways,
+                       .fault = {.kind = FaultyMetaStore::Fault::Kind::kLoseRequest}});
+  ASSERT_THAT(world.service().Append(request, world.Call()), IsError(ErrorCode::kOutcomeUnknown));
+  world.successor().Win();
+  ASSERT_EQ(world.CountPending(), 1U);
+  const auto dry = world.successor().service().Maintain({.dry_run = true}, world.Soon());
+  ASSERT_THAT(dry, IsOk());
+  EXPECT_EQ(dry->operations_settled, 1U);
+  EXPECT_EQ(world.CountPending(), 1U);
+  const auto report = world.successor().service().Maintain({}, world.Soon());
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->operations_settled, 1U);
+  EXPECT_EQ(world.CountPending(), 0U);
+  EXPECT_EQ(world.Check(kT).rows, 3U);
+}
+
+// A leader that is replaced at any moment of its maintenance, before each of its calls, does no harm.
+TEST(Maintenance, AStaleLeaderIsFencedWhereverASuccessorTakesOver) {
+  for (std::size_t call = 0;; ++call) {
+    World world;
+    MakeOldTable(world, kT);
+    world.meta().Inject({.when = FaultyMetaStore::AnyCall, .skip = call, .fault = {.before = [&] {
+                                                                           world.successor().Win();
+                                                                         }}});
+    const auto report = world.Maintain();
+    const bool reached = world.meta().fault_count() > 0;
+    world.meta().Clear();
+    const LoadedTable table = world.Load(kT);
+    EXPECT_THAT(world.Check(kT).problems, IsEmpty()) << call;
+    const bool expired = table.metadata->snapshots.size() == 1;
+    if (!expired && reached) {
+      // The second, once it has learned by the first that it does not lead.
+      EXPECT_THAT(report, AnyOf(IsError(ErrorCode::kFenced), IsError(ErrorCode::kNotLeader)))
+          << call;
+    }
+    // The successor finishes it.
+    if (reached) {
+      ASSERT_THAT(world.successor().service().Maintain({}, world.Soon()), IsOk()) << call;
+      EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1)) << call;
+      EXPECT_THAT(world.Check(kT).problems, IsEmpty()) << call;
+      EXPECT_EQ(world.CountPending(), 0U) << call;
+    } else {
+      EXPECT_THAT(report, IsOk());
+      EXPECT_GT(call, 8U);
+      break;
+    }
+  }
+}
+
+// Files are removed after the publication. By then the epoch may be over, even if this process leads again.
+TEST(Maintenance, NoFileIsRemovedUnderAnotherEpochThanThatOfThePublication) {
+  World world;
+  MakeOldTable(world, kT);
+  const std::string list = world.Load(kT).metadata->snapshots.front().manifest_list;
+  world.meta().Inject(
+      {.when = FaultyMetaStore::CommitsOf(catalog::TableKey(kT).value()), .fault = {.after = [&] {
+                                                                            world.successor().Win();
+                                                                            world.leader().Win();
+                                                                          }}});
+  EXPECT_THAT(world.Maintain(), IsError(ErrorCode::kFenced));
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
+  EXPECT_THAT(world.under().Stat(list, world.Soon()), IsOk());
+  EXPECT_THAT(world.Check(kT).problems, IsEmpty());
+}
+
+TEST(Maintenance, WhereverTheStoresFailTheNextCallFinishesAndTheTableIsWhole) {
+  using Kind = FaultyMetaStore::Fault::Kind;
+  for (const Kind kind : {Kind::kLoseRequest, Kind::kLoseAnswer}) {
+    for (std::size_t skip = 0;; ++skip) {
+      World world;
+      MakeOldTable(world, kT);
+      world.meta().Inject(
+          {.when = FaultyMetaStore::Commits, .skip = skip, .times = 5, .fault = {.kind = kind}});
+      IgnoreError(world.Maintain(), "it may fail in any way");
+      const bool reached = world.meta().fault_count() > 0;
+      world.meta().Clear();
+      EXPECT_THAT(world.Check(kT).problems, IsEmpty()) << skip;
+      ASSERT_THAT(world.Maintain(), IsOk()) << skip;
+      EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1)) << skip;
+      EXPECT_THAT(world.Check(kT).problems, IsEmpty()) << skip;
+      EXPECT_EQ(world.CountPending(), 0U) << skip;
+      if (!reached) {
+        break;
+      }
+    }
+  }
+  for (std::size_t request = 1;; ++request) {
+    World world;
+    MakeOldTable(world, kT);
+    const std::size_t before = world.objects().requests().size();
+    world.objects().FailNth(request, FaultyObjectStore::Fault::kLoseAnswer);
+    IgnoreError(world.Maintain(), "it may fail in any way");
+    const bool reached = world.objects().requests().size() - before >= request;
+    EXPECT_THAT(world.Check(kT).problems, IsEmpty()) << request;
+    ASSERT_THAT(world.Maintain(), IsOk()) << request;
+    EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1)) << request;
+    EXPECT_THAT(world.Check(kT).problems, IsEmpty()) << request;
+    if (!reached) {
+      EXPECT_GT(request, 3U);
+      break;
+    }
+  }
+}
+
+TEST(Maintenance, AnAppendThatComesMeanwhileIsNotLost) {
+  World world;
+  MakeOldTable(world, kT);
+  const AppendRequest request = world.Request(kT, 7);
+  // Another task of the table runs between the look at it and its turn.
+  bool done = false;
+  world.meta().Inject({.when =
+                           [&, scans = 0](const FaultyMetaStore::Call& call) mutable {
+                             return call.method == FaultyMetaStore::Method::kScan &&
+                                    call.Names(catalog::kTablePrefix) && scans++ == 0;
+                           },
+                       .fault = {.after = [&] {
+                         done = world.service().Append(request, world.Call()).has_value();
+                       }}});
+  ASSERT_THAT(world.Maintain(), IsOk());
+  EXPECT_TRUE(done);
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
+  EXPECT_EQ(world.Check(kT).rows, 12U);
+  EXPECT_THAT(world.Check(kT).problems, IsEmpty());
+}
+
+TEST(Maintenance, ATableThatWasDroppedMeanwhileIsLeftAlone) {
+  World world;
+  MakeOldTable(world, kT);
+  world.meta().Inject({.when =
+                           [](const FaultyMetaStore::Call& call) {
+                             return call.method == FaultyMetaStore::Method::kScan &&
+                                    call.Names(catalog::kTablePrefix);
+                           },
+                       .fault = {.after = [&] {
+                         EXPECT_THAT(world.service().DropTable({.name = kT}, world.Call()), IsOk());
+                       }}});
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_THAT(report->tables, IsEmpty());
+}
+
+TEST(Maintenance, ManySmallAppendsDoNotLeaveALargeMetadataFile) {
+  World world;
+  world.MakeTable(kT, {{"lake.expire.max-snapshots", "20"}});
+  world.Append(kT, 60);
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->tables.at(0).snapshots_expired, 40U);
+  const LoadedTable table = world.Load(kT);
+  EXPECT_THAT(table.metadata->snapshots, SizeIs(20));
+  EXPECT_LT(world.under().Stat(table.registration.metadata_location, world.Soon())->size, 40'000U);
+  EXPECT_EQ(world.Check(kT).rows, 60U);
+}
+
+TEST(Maintenance, MoreTablesThanOneCallTakesAreDoneByTheNext) {
+  World world;
+  MakeOldTable(world, kT);
+  // Names of one table, which is as good as many tables here: they all load, and have nothing to expire once it is done.
+  ASSERT_THAT(world.Maintain(), IsOk());
+  const std::string registered = catalog::Encode(world.Load(kT).registration);
+  for (std::size_t i = 0; i < 2 * kMaintenanceTablesMax; ++i) {
+    world.Write(fmt::format("tbl/n/x{:05}", i), registered);
+  }
+  std::string after;
+  std::uint64_t seen = 0;
+  int calls = 0;
+  bool complete = false;
+  while (!complete) {
+    const auto report = world.Maintain({.after = after});
+    ASSERT_THAT(report, IsOk());
+    EXPECT_LE(report->tables_seen, kMaintenanceTablesMax);
+    seen += report->tables_seen;
+    after = report->next;
+    complete = report->complete;
+    ++calls;
+  }
+  EXPECT_EQ(seen, 2 * kMaintenanceTablesMax + 1);
+  EXPECT_EQ(calls, 3);
+}
+
+TEST(Maintenance, ACallWhoseTimeIsOverSaysThatAnotherIsNeeded) {
+  for (const bool in_walk : {true, false}) {
+    World world;
+    MakeOldTable(world, kT);
+    const Deadline deadline = world.Soon();
+    // While operations are walked through, or while tables are looked for.
+    world.meta().Inject(
+        {.when =
+             [in_walk](const FaultyMetaStore::Call& call) {
+               return call.method == FaultyMetaStore::Method::kScan &&
+                      call.keys[0].starts_with(in_walk ? catalog::kOperationPrefix
+                                                       : catalog::kTablePrefix);
+             },
+         .fault = {.after = [&] { world.clock().Advance(std::chrono::seconds(61)); }}});
+    const auto report = world.service().Maintain({}, deadline);
+    ASSERT_THAT(report, IsOk());
+    EXPECT_FALSE(report->complete);
+    EXPECT_EQ(report->tables_seen, 0U);
+    EXPECT_EQ(report->next, "");
+    EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(5));
+    const auto next = world.Maintain({.after = report->next});
+    ASSERT_THAT(next, IsOk());
+    EXPECT_TRUE(next->complete);
+    EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
+  }
+}
+
+}  // namespace
+}  // namespace lake::metasrv
