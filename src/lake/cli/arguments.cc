@@ -19,6 +19,7 @@
 #include "lake/cli/column.h"
 #include "lake/cli/text.h"
 #include "lake/cli/version.h"
+#include "lake/metasrv/service.h"
 
 namespace lake::cli {
 namespace {
@@ -29,6 +30,7 @@ using Parsed = std::expected<T, Failure>;
 constexpr std::string_view kDefaultDataDir = "./lake-data";
 constexpr std::uint32_t kDefaultWaitSeconds = 10;
 constexpr std::uint32_t kWaitSecondsMax = 24 * 60 * 60;
+constexpr std::size_t kDefaultOperations = 20;
 
 // What CLI11 fills in; every command uses a few of them.
 struct Raw {
@@ -54,6 +56,8 @@ struct Raw {
   bool dropped = false;
   std::string incarnation;
   bool has_statement = false;
+  bool dry_run = false;
+  std::size_t limit = kDefaultOperations;
 };
 
 template <typename T>
@@ -372,6 +376,37 @@ Parsed<Command> BuildCheck(const Raw& raw) {
   return command;
 }
 
+Parsed<MaintenanceArguments> ReadMaintenance(const Raw& raw) {
+  MaintenanceArguments what{.dry_run = raw.dry_run};
+  if (!raw.name.empty()) {
+    LAKE_TRY(what.name, ReadTableName(raw.name));
+  }
+  return what;
+}
+
+Parsed<Command> BuildMaintain(const Raw& raw) {
+  LAKE_TRY(MaintenanceArguments what, ReadMaintenance(raw));
+  return Maintain{.what = std::move(what)};
+}
+
+Parsed<Command> BuildTableExpire(const Raw& raw) {
+  LAKE_TRY(MaintenanceArguments what, ReadMaintenance(raw));
+  return TableExpire{.what = std::move(what)};
+}
+
+Parsed<Command> BuildOperationsList(const Raw& raw) {
+  return OperationsList{.limit = raw.limit};
+}
+
+Parsed<Command> BuildOperationsShow(const Raw& raw) {
+  constexpr const char* kNext = "lake operations list shows the ids there are";
+  LAKE_TRY(const Uuid id, AsUsage(Uuid::Parse(raw.operation), kNext));
+  if (id.version() != 7) {
+    return UsageError(fmt::format("{}: not a version 7 UUID", raw.operation), kNext);
+  }
+  return OperationsShow{.operation = id};
+}
+
 Parsed<Command> BuildVersion(const Raw&) {
   return Version{};
 }
@@ -426,6 +461,7 @@ class Parser {
     AddNamespaceCommands();
     AddTableCommands();
     AddDataCommands();
+    AddMaintenanceCommands();
     AddOtherCommands();
   }
 
@@ -584,11 +620,51 @@ class Parser {
     AddJson(create);
   }
 
+  void AddDryRun(CLI::App& app) {
+    app.add_flag("--dry-run", raw_.dry_run, "Say what would be done and change nothing");
+  }
+
+  void AddTableMaintenance(CLI::App& group) {
+    CLI::App& expire =
+        AddLeaf(group, "expire", "Give up a table's old snapshots and remove what only they reach",
+                BuildTableExpire,
+                "lake table expire sales.orders --dry-run\n  lake table expire sales.orders");
+    AddName(expire, "NS.T", "The table", true);
+    AddDryRun(expire);
+    AddJson(expire);
+  }
+
+  void AddMaintenanceCommands() {
+    CLI::App& maintain = AddLeaf(
+        app_, "maintain", "Settle what is pending, forget old operations and expire old snapshots",
+        BuildMaintain, "lake maintain --dry-run\n  lake maintain sales.orders --json");
+    AddName(maintain, "NS.T", "Only this table", false);
+    AddDryRun(maintain);
+    AddJson(maintain);
+    CLI::App& group =
+        AddGroup("operations", "List operations, and show how one ended", "lake operations list");
+    CLI::App& list =
+        AddLeaf(group, "list", "List operations, pending and finished, the newest first",
+                BuildOperationsList, "lake operations list --limit 100 --json");
+    list.add_option("--limit", raw_.limit,
+                    fmt::format("How many at most (default {})", kDefaultOperations))
+        ->check(CLI::Range(std::size_t{1}, metasrv::kOperationsListMax))
+        ->type_name("NUMBER")
+        ->option_text("NUMBER");
+    AddJson(list);
+    CLI::App& show =
+        AddLeaf(group, "show", "Show what is known of an operation", BuildOperationsShow,
+                "lake operations show 0199a3c4-5d6e-7f80-9123-456789abcdef");
+    show.add_option("ID", raw_.operation, "The operation's id")->required()->option_text(" ");
+    AddJson(show);
+  }
+
   void AddTableCommands() {
-    CLI::App& group = AddGroup(
-        "table",
-        "Create, list, show, change, rename, register, drop and undrop tables, and their history",
-        "lake table show sales.orders");
+    CLI::App& group =
+        AddGroup("table",
+                 "Create, list, show, change, rename, register, tidy, drop and undrop "
+                 "tables, and show their history",
+                 "lake table show sales.orders");
     AddTableCreate(group);
     CLI::App& list = AddLeaf(group, "list", "List tables, or those that were dropped",
                              BuildTableList, "lake table list sales\n  lake table list --dropped");
@@ -629,6 +705,7 @@ class Parser {
         ->option_text(" ");
     AddOperation(reg);
     AddJson(reg);
+    AddTableMaintenance(group);
     CLI::App& drop = AddLeaf(group, "drop", "Drop a table; its files stay", BuildTableDrop,
                              "lake table drop sales.orders\n"
                              "  lake table drop sales.orders --purge");

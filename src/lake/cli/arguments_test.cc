@@ -65,12 +65,16 @@ const std::vector<std::vector<std::string>> kCommands = {
     {"table", "show"},
     {"table", "history"},
     {"table", "register"},
+    {"table", "expire"},
     {"table", "drop"},
     {"table", "undrop"},
     {"append"},
     {"sql"},
     {"status"},
     {"check"},
+    {"maintain"},
+    {"operations", "list"},
+    {"operations", "show"},
     {"version"},
     {"demo"},
 };
@@ -272,6 +276,15 @@ TEST(Arguments, TheRestOfTheCommandsAreRead) {
                 .incarnation->ToString(),
             uuid);
   EXPECT_EQ(MustParseAs<Check>({"check", "a.b"}).name->ToString(), "a.b");
+  EXPECT_FALSE(MustParseAs<Maintain>({"maintain"}).what.name.has_value());
+  EXPECT_TRUE(MustParseAs<Maintain>({"maintain", "a.b", "--dry-run"}).what.dry_run);
+  EXPECT_EQ(MustParseAs<TableExpire>({"table", "expire", "a.b"}).what.name->ToString(), "a.b");
+  EXPECT_EQ(MustParseAs<OperationsList>({"operations", "list"}).limit, 20U);
+  EXPECT_EQ(MustParseAs<OperationsList>({"operations", "list", "--limit", "5"}).limit, 5U);
+  EXPECT_EQ(
+      MustParseAs<OperationsShow>({"operations", "show", "01890a5d-ac96-774b-bcce-b302099a8057"})
+          .operation.ToString(),
+      "01890a5d-ac96-774b-bcce-b302099a8057");
   EXPECT_EQ(MustParseAs<Demo>({"demo", "--data", "f"}).data, "f");
   MustParseAs<Version>({"version"});
   EXPECT_THAT(Help({"--version"}), HasSubstr("lake "));

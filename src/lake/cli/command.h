@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
@@ -121,6 +122,32 @@ struct TableUndrop {
   std::optional<Uuid> operation;
 };
 
+// What maintenance of tables takes.
+struct MaintenanceArguments {
+  std::optional<catalog::TableName> name;  // None: the whole lake.
+  bool dry_run = false;
+};
+
+// Keep the lake and its tables tidy.
+struct Maintain {
+  MaintenanceArguments what;
+};
+
+// Give up a table's old snapshots.
+struct TableExpire {
+  MaintenanceArguments what;  // With a name.
+};
+
+// List operations, the newest first.
+struct OperationsList {
+  std::size_t limit = 0;
+};
+
+// Show what is known of an operation.
+struct OperationsShow {
+  Uuid operation;
+};
+
 // Add the rows of files to a table, as one version.
 struct Append {
   catalog::TableName name;
@@ -156,10 +183,11 @@ struct Demo {
 };
 
 // One of them.
-using Command = std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceSet,
-                             NamespaceDrop, TableCreate, TableList, TableShow, TableHistory,
-                             TableRename, TableSet, TableRegister, TableDrop, TableUndrop, Append,
-                             Sql, StatusCommand, Check, Version, Demo>;
+using Command =
+    std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceSet, NamespaceDrop,
+                 TableCreate, TableList, TableShow, TableHistory, TableRename, TableSet,
+                 TableRegister, TableExpire, TableDrop, TableUndrop, Append, Sql, StatusCommand,
+                 Check, Maintain, OperationsList, OperationsShow, Version, Demo>;
 
 // What every command takes.
 struct GlobalOptions {

@@ -23,10 +23,14 @@ Outcome Run(const TableSet& command, Context& context);
 Outcome Run(const TableRegister& command, Context& context);
 Outcome Run(const TableDrop& command, Context& context);
 Outcome Run(const TableUndrop& command, Context& context);
+Outcome Run(const TableExpire& command, Context& context);
 Outcome Run(const Append& command, Context& context);
 Outcome Run(const Sql& command, Context& context);
 Outcome Run(const StatusCommand& command, Context& context);
 Outcome Run(const Check& command, Context& context);
+Outcome Run(const Maintain& command, Context& context);
+Outcome Run(const OperationsList& command, Context& context);
+Outcome Run(const OperationsShow& command, Context& context);
 Outcome Run(const Version& command, Context& context);
 Outcome Run(const Demo& command, Context& context);
 

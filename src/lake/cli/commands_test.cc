@@ -483,6 +483,68 @@ TEST_F(CommandsTest, CheckReportsADamagedTableAndGoesOn) {
             ErrorCode::kNotFound);
 }
 
+TEST_F(CommandsTest, MaintainGoesOnUntilEverythingIsDone) {
+  metasrv::MaintenanceReport first{
+      .operations_settled = 1, .tables_seen = 1000, .complete = false, .next = "tbl/a/m"};
+  first.tables.push_back({.name = kTable, .snapshots_expired = 4, .files_removed = 1});
+  lake_.service.reports = {first, metasrv::MaintenanceReport{.tables_seen = 7}};
+  const std::string text = MustRun(Maintain{});
+  EXPECT_THAT(text, HasSubstr("a.t: 4 snapshots expired, 1 file removed\n"));
+  EXPECT_THAT(text, HasSubstr("1,007 tables seen, 1 operation settled"));
+  ASSERT_THAT(lake_.service.maintained, SizeIs(2));
+  EXPECT_EQ(lake_.service.maintained[1].after, "tbl/a/m");
+  EXPECT_EQ(lake_.connects.back().access, Access::kWrite);
+}
+
+TEST_F(CommandsTest, MaintainSaysWhatFailedAndWritesWhatWasDone) {
+  metasrv::MaintenanceReport report{.tables_seen = 2};
+  report.tables.push_back({.name = kTable, .problems = {"a manifest is missing"}});
+  report.problems = {"tbl/a/x is passed over"};
+  lake_.service.reports = {report, report};
+  const Failure failure = MustFail(Maintain{});
+  EXPECT_THAT(failure.error.message(), HasSubstr("1 of 2 tables"));
+  EXPECT_THAT(lake_.out.text(), HasSubstr("failed  a.t: a manifest is missing\n"));
+  EXPECT_THAT(lake_.out.text(), HasSubstr("failed  tbl/a/x is passed over\n"));
+  MustFail(Maintain{}, /*json=*/true);
+  EXPECT_THAT(lake_.out.text(), HasSubstr("\"problems\""));
+}
+
+TEST_F(CommandsTest, ExpireIsOneStepOfOneTableAndADryRunIsPassedOn) {
+  const boost::json::value json =
+      MustRunJson(TableExpire{.what = {.name = kTable, .dry_run = true}});
+  EXPECT_TRUE(json.at("dry_run").as_bool());
+  ASSERT_THAT(lake_.service.maintained, SizeIs(1));
+  EXPECT_EQ(lake_.service.maintained[0].table, kTable);
+  EXPECT_TRUE(lake_.service.maintained[0].dry_run);
+  EXPECT_THAT(lake_.service.maintained[0].steps,
+              ElementsAre(metasrv::MaintenanceStep::kExpireSnapshots));
+}
+
+TEST_F(CommandsTest, OperationsAreListedAndCut) {
+  const Uuid failed = FreshId();
+  const Uuid pending = FreshId();
+  catalog::OperationRecord record{.kind = catalog::OperationKind::kAppend, .names = {"a.t"}};
+  record.result.error_code = "conflict";
+  record.result.error_message = "no";
+  lake_.service.operations.operations = {{.id = failed, .finished = record},
+                                         {.id = pending, .pending = catalog::PendingRecord{}}};
+  const std::string text = MustRun(OperationsList{.limit = 10});
+  EXPECT_THAT(text, HasSubstr(failed.ToString()));
+  EXPECT_THAT(text, HasSubstr("failed"));
+  EXPECT_THAT(text, HasSubstr("pending"));
+  const boost::json::value json = MustRunJson(OperationsList{.limit = 1});
+  EXPECT_EQ(json.at("operations").as_array().size(), 1U);
+  EXPECT_TRUE(json.at("more").as_bool());
+  const boost::json::value first = json.at("operations").at(0);
+  EXPECT_EQ(first.at("state").as_string(), "failed");
+  EXPECT_EQ(first.at("error").at("code").as_string(), "conflict");
+  EXPECT_THAT(MustRun(OperationsList{.limit = 1}), HasSubstr("--limit"));
+}
+
+TEST_F(CommandsTest, AnOperationOfWhichThereIsNoRecordIsExplained) {
+  EXPECT_THAT(MustFail(OperationsShow{.operation = FreshId()}).next, HasSubstr("eight days"));
+}
+
 TEST_F(CommandsTest, TableLikeAFileTakesItsColumns) {
   MustRun(NamespaceCreate{.ns = kTable.ns});
   const TableCreate command{

@@ -354,6 +354,25 @@ Result<metasrv::ServiceStatus> FakeMetaService::GetStatus(Deadline /*deadline*/)
   return answer;
 }
 
+Result<metasrv::OperationList> FakeMetaService::ListOperations(std::size_t limit,
+                                                               Deadline /*deadline*/) {
+  metasrv::OperationList list = operations;
+  list.more = list.operations.size() > limit;
+  list.operations.resize(std::min(limit, list.operations.size()));
+  return list;
+}
+
+Result<metasrv::MaintenanceReport> FakeMetaService::Maintain(
+    const metasrv::MaintenanceRequest& request, Deadline /*deadline*/) {
+  maintained.push_back(request);
+  if (reports.empty()) {
+    return metasrv::MaintenanceReport{.dry_run = request.dry_run};
+  }
+  Result<metasrv::MaintenanceReport> report = std::move(reports.front());
+  reports.pop_front();
+  return report;
+}
+
 Result<engine::StagedFiles> FakeDataFileWriter::Stage(const engine::StageRequest& request) {
   for (std::optional<Error>* error : {&next_error, &stage_error}) {
     if (error->has_value()) {

@@ -77,6 +77,9 @@ class FakeMetaService final : public metasrv::MetaService {
   Result<std::vector<catalog::TableName>> ListTables(const catalog::Namespace& ns,
                                                      Deadline deadline) override;
   Result<metasrv::OperationView> FindOperation(const Uuid& operation, Deadline deadline) override;
+  Result<metasrv::OperationList> ListOperations(std::size_t limit, Deadline deadline) override;
+  Result<metasrv::MaintenanceReport> Maintain(const metasrv::MaintenanceRequest& request,
+                                              Deadline deadline) override;
   Result<metasrv::ServiceStatus> GetStatus(Deadline deadline) override;
 
   // Called by the next PlanTable before it does anything.
@@ -95,8 +98,12 @@ class FakeMetaService final : public metasrv::MetaService {
   std::deque<Result<metasrv::PurgeProgress>> purges;
   std::vector<metasrv::DropTableRequest> drops;  // In order.
   metasrv::ServiceStatus status;                 // What GetStatus answers, but for the counts.
-  std::vector<metasrv::AppendRequest> appended;  // In order.
-  metasrv::CallOptions last_change;              // What the last change was called with.
+  metasrv::OperationList operations;             // What ListOperations cuts its answer from.
+  // What Maintain answers, in order; then reports of nothing.
+  std::deque<Result<metasrv::MaintenanceReport>> reports;
+  std::vector<metasrv::MaintenanceRequest> maintained;  // In order.
+  std::vector<metasrv::AppendRequest> appended;         // In order.
+  metasrv::CallOptions last_change;                     // What the last change was called with.
 
  private:
   Status Admit(const metasrv::CallOptions& options);
