@@ -86,6 +86,29 @@ void AddAlwaysThere(const std::vector<iceberg::NestedField>& fields,
   }
 }
 
+bool IsPrimitive(const iceberg::Type& type) {
+  return type.kind() != iceberg::TypeKind::kStruct && type.kind() != iceberg::TypeKind::kList &&
+         type.kind() != iceberg::TypeKind::kMap;
+}
+
+// Checks that the file has every column of which each row has a value. A file whose statistics list columns lists all it has.
+Status CheckRequiredColumns(const iceberg::Schema& schema,
+                            const std::set<iceberg::FieldId>& always_there,
+                            const iceberg::DataFile& file) {
+  if (file.column_sizes.empty()) {
+    return {};
+  }
+  for (const iceberg::FieldId id : always_there) {
+    const iceberg::NestedField* field = schema.FindField(id);
+    LAKE_CHECK(field != nullptr, "the field is the schema's");
+    if (IsPrimitive(field->type) && file.column_sizes.Find(id) == nullptr) {
+      return InvalidArgument(
+          fmt::format("column {} is required, and the file does not have it", field->name));
+    }
+  }
+  return {};
+}
+
 // Checks what a file's statistics give away of its columns.
 Status CheckColumns(const iceberg::Schema& schema, const std::set<iceberg::FieldId>& always_there,
                     const iceberg::DataFile& file) {
@@ -106,7 +129,7 @@ Status CheckColumns(const iceberg::Schema& schema, const std::set<iceberg::Field
           "it has a column with field id {}, which the table has not", std::to_underlying(id)));
     }
   }
-  return {};
+  return CheckRequiredColumns(schema, always_there, file);
 }
 
 }  // namespace

@@ -340,6 +340,17 @@ TEST_F(EngineTest, ARequiredFieldMayBeMissingWhereItsParentIs) {
               IsError(ErrorCode::kInvalidArgument, HasSubstr("column x is required")));
 }
 
+TEST_F(EngineTest, AFileWithoutARequiredColumnIsRefusedWhenItsStatisticsListItsColumns) {
+  const MetadataPtr metadata = engine_->Load(Create(), Soon()).value();
+  iceberg::DataFile file = Stage(5);
+  EXPECT_THAT(engine_->CheckAppend(*metadata, {file}, Soon()), IsOk()) << "it lists none";
+  file.column_sizes.Set(iceberg::FieldId{2}, 40);
+  EXPECT_THAT(engine_->CheckAppend(*metadata, {file}, Soon()),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("column id is required")));
+  file.column_sizes.Set(iceberg::FieldId{1}, 40);
+  EXPECT_THAT(engine_->CheckAppend(*metadata, {file}, Soon()), IsOk());
+}
+
 TEST_F(EngineTest, TablesLakeCannotWriteAreRefusedBeforeAFileIsWritten) {
   const std::string base = Create();
   const MetadataPtr metadata = engine_->Load(base, Soon()).value();

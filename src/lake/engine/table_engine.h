@@ -74,7 +74,8 @@ class TableEngine {
   virtual Status Create(const CreatePlan& plan, Deadline deadline) = 0;
 
   // Checks whether `files` may be appended to the table: each exists under the table's location with the size it claims, is
-  // unpartitioned Parquet with rows, and the table takes appends. It does not read them.
+  // unpartitioned Parquet with rows, and as far as its statistics say it fits the schema; and the table takes appends. It does not
+  // read them.
   //   kInvalidArgument   a file is wrong; the message names it.     kUnimplemented   the table is one Lake does not write.
   virtual Status CheckAppend(const iceberg::TableMetadata& metadata,
                              const std::vector<iceberg::DataFile>& files, Deadline deadline) = 0;
