@@ -35,11 +35,9 @@
 #include <fmt/format.h>
 
 #include "lake/base/clock.h"
-#include "lake/base/mutex.h"
 #include "lake/base/random.h"
 #include "lake/base/result.h"
 #include "lake/base/thread.h"
-#include "lake/base/thread_annotations.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/catalog/names.h"
@@ -57,6 +55,7 @@ namespace {
 using lake::Duration;
 using lake::Instant;
 using lake::testing::Die;
+using lake::testing::Gate;
 using lake::testing::kBlocksMin;
 using lake::testing::Median;
 using lake::testing::Must;
@@ -67,28 +66,6 @@ constexpr std::chrono::seconds kPatience{60};
 double Milliseconds(Duration duration) {
   return std::chrono::duration<double, std::milli>(duration).count();
 }
-
-// Holds threads back until all of them are there. Thread-safe.
-class Gate {
- public:
-  void Open() {
-    const lake::MutexLock lock(mutex_);
-    open_ = true;
-    changed_.NotifyAll();
-  }
-
-  void Pass() {
-    const lake::MutexLock lock(mutex_);
-    while (!open_) {
-      changed_.Wait(mutex_);
-    }
-  }
-
- private:
-  lake::Mutex mutex_;
-  lake::CondVar changed_;
-  bool open_ GUARDED_BY(mutex_) = false;
-};
 
 // A table, and an append of one row for each number from 0 on.
 struct Job {

@@ -50,7 +50,6 @@
 #include "lake/base/random.h"
 #include "lake/base/result.h"
 #include "lake/base/thread.h"
-#include "lake/base/thread_annotations.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/lease/authority_slot.h"
@@ -66,6 +65,7 @@ namespace {
 using lake::Duration;
 using lake::Instant;
 using lake::testing::Die;
+using lake::testing::Gate;
 using lake::testing::kBlocksMin;
 using lake::testing::Median;
 using lake::testing::Must;
@@ -203,28 +203,6 @@ class Fenced final : public Contender {
   lake::lease::FencedStore fenced_;
   std::unique_ptr<lake::lease::Election> election_;
   lake::lease::Epoch epoch_;
-};
-
-// Holds threads back until all of them are there. Thread-safe.
-class Gate {
- public:
-  void Open() {
-    const lake::MutexLock lock(mutex_);
-    open_ = true;
-    changed_.NotifyAll();
-  }
-
-  void Pass() {
-    const lake::MutexLock lock(mutex_);
-    while (!open_) {
-      changed_.Wait(mutex_);
-    }
-  }
-
- private:
-  lake::Mutex mutex_;
-  lake::CondVar changed_;
-  bool open_ GUARDED_BY(mutex_) = false;
 };
 
 struct Sample {

@@ -11,6 +11,7 @@
 
 #include "lake/base/check.h"
 #include "lake/metasrv/load_registered.h"
+#include "lake/metasrv/not_found.h"
 
 namespace lake::metasrv {
 namespace {
@@ -122,8 +123,7 @@ void AppendService::RunGroup(Group group, std::optional<Registered>& base) {
       return;
     }
     if (!current->has_value()) {
-      AnswerAll(group, Error(ErrorCode::kNotFound, fmt::format("table {} does not exist",
-                                                               first.request.name.ToString())));
+      AnswerAll(group, NoSuchTable(first.request.name));
       return;
     }
     if ((*current)->record.incarnation != first.request.incarnation) {

@@ -8,6 +8,7 @@
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
 #include "lake/metasrv/metasrv.h"
+#include "lake/metasrv/not_found.h"
 
 namespace lake::metasrv {
 namespace {
@@ -15,10 +16,6 @@ namespace {
 Result<NamespaceResult> OfNamespace(const Result<TableResult>& result) {
   LAKE_TRY_VOID(result);
   return NamespaceResult{.epoch = result->epoch, .replayed = result->replayed};
-}
-
-Error NoSuchNamespace(const catalog::Namespace& ns) {
-  return Error(ErrorCode::kNotFound, fmt::format("namespace {} does not exist", ns.ToString()));
 }
 
 std::string What(const catalog::Namespace& ns) {

@@ -6,15 +6,12 @@
 
 #include "lake/catalog/publications.h"
 #include "lake/metasrv/metasrv.h"
+#include "lake/metasrv/not_found.h"
 
 namespace lake::metasrv {
 namespace {
 
 using catalog::OperationKind;
-
-Error NoSuchTable(const catalog::TableName& name) {
-  return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
-}
 
 RequestStatement StatementOf(OperationKind kind, const RenameRequest& request) {
   return {.kind = kind, .names = {request.from.ToString(), request.to.ToString()}};
@@ -86,10 +83,7 @@ Result<std::optional<TableResult>> Metasrv::TryRenameView(const RenameRequest& r
                                                           const Change& change) {
   LAKE_TRY(auto view, reader_.ReadView(request.from));
   if (!view.has_value()) {
-    return operations_.Fail(
-        change,
-        Error(ErrorCode::kNotFound, fmt::format("view {} does not exist", request.from.ToString())),
-        std::nullopt);
+    return operations_.Fail(change, NoSuchView(request.from), std::nullopt);
   }
   if (const Status free = CheckNameIsFree(request.to); !free.has_value()) {
     return operations_.Fail(change, free.error(), std::nullopt);

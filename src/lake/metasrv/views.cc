@@ -8,16 +8,13 @@
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
 #include "lake/metasrv/metasrv.h"
+#include "lake/metasrv/not_found.h"
 
 // Views: records that name a metadata file. What the file says is the caller's.
 namespace lake::metasrv {
 namespace {
 
 using catalog::OperationKind;
-
-Error NoSuchView(const catalog::TableName& name) {
-  return Error(ErrorCode::kNotFound, fmt::format("view {} does not exist", name.ToString()));
-}
 
 std::string What(const catalog::TableName& name) {
   return "view " + name.ToString();

@@ -16,7 +16,9 @@
 
 #include <fmt/format.h>
 
+#include "lake/base/mutex.h"
 #include "lake/base/result.h"
+#include "lake/base/thread_annotations.h"
 
 // What every benchmark needs besides what it measures.
 namespace lake::testing {
@@ -72,6 +74,30 @@ class ScratchDir {
 
  private:
   std::string path_;
+};
+
+// Holds threads back until all of them are there. Thread-safe.
+class Gate {
+ public:
+  // Lets everybody pass from now on.
+  void Open() {
+    const MutexLock lock(mutex_);
+    open_ = true;
+    changed_.NotifyAll();
+  }
+
+  // Waits until it is open.
+  void Pass() {
+    const MutexLock lock(mutex_);
+    while (!open_) {
+      changed_.Wait(mutex_);
+    }
+  }
+
+ private:
+  Mutex mutex_;
+  CondVar changed_;
+  bool open_ GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace lake::testing
