@@ -198,7 +198,8 @@ Status ExpiredFiles::CheckTime() const {
   if (deps_.clock.Now() >= deadline_) {
     return DeadlineExceeded("removal of expired files: the time is over");
   }
-  return {};
+  // Also before reading: who may not remove any more stops at once.
+  return permit_();
 }
 
 }  // namespace lake::engine

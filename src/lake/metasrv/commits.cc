@@ -13,6 +13,7 @@
 #include "lake/catalog/publications.h"
 #include "lake/metasrv/load_registered.h"
 #include "lake/metasrv/metasrv.h"
+#include "lake/metasrv/not_found.h"
 
 // Commits that change metadata only. Everything they name is written by the caller; the leader writes one metadata file for each
 // table and publishes all of them in one transaction. There is no reservation: until the publication nothing but unnamed files
@@ -33,13 +34,51 @@ std::vector<const iceberg::Snapshot*> AddedSnapshots(const TableCommit& commit) 
   return added;
 }
 
-// Whether the table shows that this very commit was made before: it has the snapshots that the commit adds.
-bool IsMade(const TableCommit& commit, const iceberg::TableMetadata& metadata) {
-  const std::vector<const iceberg::Snapshot*> added = AddedSnapshots(commit);
-  return !added.empty() && std::ranges::all_of(added, [&](const iceberg::Snapshot* snapshot) {
-    const iceberg::Snapshot* there = metadata.FindSnapshot(snapshot->snapshot_id);
-    return there != nullptr && there->manifest_list == snapshot->manifest_list;
+// Whether a branch or tag has the snapshot in its history.
+bool IsInHistory(const iceberg::TableMetadata& metadata, const iceberg::SnapshotRef& ref,
+                 iceberg::SnapshotId wanted) {
+  std::set<iceberg::SnapshotId> seen;
+  std::optional<iceberg::SnapshotId> id = ref.snapshot_id;
+  while (id.has_value() && seen.insert(*id).second) {
+    if (*id == wanted) {
+      return true;
+    }
+    const iceberg::Snapshot* snapshot = metadata.FindSnapshot(*id);
+    id = snapshot == nullptr ? std::nullopt : snapshot->parent_snapshot_id;
+  }
+  return false;
+}
+
+// Whether every branch and tag that a commit moves to a snapshot of its own has come past it. One that is not there any more has,
+// if the commit was refused: something has happened since it was asked for.
+bool AreRefsMoved(const TableCommit& commit, const iceberg::TableMetadata& metadata, bool refused) {
+  return std::ranges::all_of(commit.updates, [&](const iceberg::TableUpdate& update) {
+    const auto* move = std::get_if<iceberg::SetSnapshotRef>(&update);
+    if (move == nullptr) {
+      return true;
+    }
+    const auto found = metadata.refs.find(move->name);
+    if (found == metadata.refs.end()) {
+      return refused;
+    }
+    const bool rolled_back =
+        move->name == iceberg::kMainBranch &&
+        std::ranges::any_of(metadata.snapshot_log, [&](const iceberg::SnapshotLogEntry& entry) {
+          return entry.snapshot_id == move->ref.snapshot_id;
+        });
+    return rolled_back || IsInHistory(metadata, found->second, move->ref.snapshot_id);
   });
+}
+
+// Whether the table shows that this very commit was made before: it has the snapshots that the commit adds, and they were not only
+// staged.
+bool IsMade(const TableCommit& commit, const iceberg::TableMetadata& metadata, bool refused) {
+  const bool has_all =
+      std::ranges::all_of(AddedSnapshots(commit), [&](const iceberg::Snapshot* snapshot) {
+        const iceberg::Snapshot* there = metadata.FindSnapshot(snapshot->snapshot_id);
+        return there != nullptr && there->manifest_list == snapshot->manifest_list;
+      });
+  return has_all && AreRefsMoved(commit, metadata, refused);
 }
 
 std::int64_t LastAddedSnapshot(const TableCommit& commit) {
@@ -130,10 +169,7 @@ Result<TableResult> Metasrv::Commit(std::vector<TableCommit> commits, Change cha
   for (const TableCommit& commit : commits) {
     LAKE_TRY(const auto registration, reader_.ReadRegistration(commit.name));
     if (!registration.has_value()) {
-      return operations_.Fail(change,
-                              Error(ErrorCode::kNotFound,
-                                    fmt::format("table {} does not exist", commit.name.ToString())),
-                              std::nullopt);
+      return operations_.Fail(change, NoSuchTable(commit.name), std::nullopt);
     }
     incarnations.push_back(registration->record.incarnation);
     turns.insert(TableTurn(registration->record.incarnation));
@@ -185,17 +221,16 @@ Result<std::optional<TableResult>> Metasrv::TryCommit(const std::vector<TableCom
     }
     return outcome;
   };
-  bool made = true;
-  bool empty = true;
   std::optional<Error> refused;
+  bool empty = true;
   for (std::size_t i = 0; i < commits.size(); ++i) {
-    made = made && IsMade(commits[i], *bases[i].metadata);
     empty = empty && commits[i].updates.empty();
     const Status checked = CheckCommit(commits[i], *bases[i].metadata);
     if (!checked.has_value() && !refused.has_value()) {
       refused = checked.error();
     }
   }
+  const bool made = AreMade(commits, bases, refused.has_value());
   if (refused.has_value() && !made) {
     return operations_.Fail(change, *refused, std::nullopt);
   }
@@ -205,6 +240,9 @@ Result<std::optional<TableResult>> Metasrv::TryCommit(const std::vector<TableCom
         result);
   }
 
+  if (const Status there = CheckAddedSnapshots(commits, bases); !there.has_value()) {
+    return operations_.Fail(change, there.error(), std::nullopt);
+  }
   const Result<std::vector<catalog::NextVersion>> versions = WriteVersions(commits, bases, change);
   if (!versions.has_value()) {
     return operations_.Fail(change, versions.error(), std::nullopt);
@@ -221,6 +259,56 @@ Result<std::optional<TableResult>> Metasrv::TryCommit(const std::vector<TableCom
     RemoveVersions(*versions);
   }
   return committed;
+}
+
+// A commit is made in all its tables or in none, so those that add a snapshot tell for the others.
+bool Metasrv::AreMade(const std::vector<TableCommit>& commits, const std::vector<CommitBase>& bases,
+                      bool refused) {
+  bool adds = false;
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    if (AddedSnapshots(commits[i]).empty()) {
+      continue;
+    }
+    adds = true;
+    if (!IsMade(commits[i], *bases[i].metadata, refused)) {
+      return false;
+    }
+  }
+  return adds;
+}
+
+Status Metasrv::CheckAddedSnapshots(const std::vector<TableCommit>& commits,
+                                    const std::vector<CommitBase>& bases) {
+  for (std::size_t i = 0; i < commits.size(); ++i) {
+    std::set<iceberg::SnapshotId> added;
+    for (const iceberg::Snapshot* snapshot : AddedSnapshots(commits[i])) {
+      const auto refuse = [&](ErrorCode code, const std::string& why) -> Status {
+        return std::unexpected(Error(
+            code, fmt::format("commit to table {}: snapshot {}: {}", commits[i].name.ToString(),
+                              std::to_underlying(snapshot->snapshot_id), why)));
+      };
+      const std::optional<iceberg::SnapshotId> parent = snapshot->parent_snapshot_id;
+      if (parent.has_value() && !added.contains(*parent) &&
+          bases[i].metadata->FindSnapshot(*parent) == nullptr) {
+        // Files that only the parent reached may be gone.
+        return refuse(ErrorCode::kConflict,
+                      fmt::format("the table does not have its parent {} any more; refresh",
+                                  std::to_underlying(*parent)));
+      }
+      added.insert(snapshot->snapshot_id);
+      if (snapshot->manifest_list.empty()) {
+        continue;  // Of format version 1, with its manifests in the metadata file.
+      }
+      const Status there = deps_.engine.CheckFile(snapshot->manifest_list,
+                                                  deps_.clock.Now() + options_.engine_timeout);
+      if (!there.has_value()) {
+        return refuse(there.error().code() == ErrorCode::kNotFound ? ErrorCode::kInvalidArgument
+                                                                   : there.error().code(),
+                      "its manifest list: " + there.error().message());
+      }
+    }
+  }
+  return {};
 }
 
 Result<std::vector<catalog::NextVersion>> Metasrv::WriteVersions(

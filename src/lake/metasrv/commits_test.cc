@@ -1,3 +1,4 @@
+#include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,7 @@ class Commits : public MetasrvTest {
                                .manifest_list = table.registration.location + "/metadata/snap-" +
                                                 std::to_string(id) + ".avro"};
     snapshot.summary = {{"operation", "append"}};
+    IgnoreError(objects_.PutIfAbsent(snapshot.manifest_list, "list", Soon()), "it may be there");
     std::optional<iceberg::SnapshotId> at;
     if (parent.has_value()) {
       at = iceberg::SnapshotId{*parent};
@@ -129,6 +131,66 @@ TEST_F(Commits, ACommitWhoseSnapshotIsThereAlreadyIsAnsweredWithSuccess) {
   CommitTableRequest other = request;
   std::get<iceberg::AddSnapshot>(other.commit.updates[0]).snapshot.manifest_list = "/elsewhere";
   EXPECT_THAT(service().CommitTable(other, Call()), IsError(ErrorCode::kConflict));
+}
+
+// The answer was lost, and the commit is repeated without its id. What was made in one table was made in all.
+TEST_F(Commits, ARepeatedCommitOfSeveralTablesIsKnownByThoseThatAddASnapshot) {
+  const TableCommit only_check{
+      .name = kU, .requirements = {iceberg::AssertCurrentSchemaId{}}, .updates = {}};
+  const CommitTablesRequest request{.commits = {AddSnapshot(kT, 11, std::nullopt), only_check},
+                                    .content = {"1"}};
+  ASSERT_THAT(service().CommitTables(request, Call()), IsOk());
+  EXPECT_THAT(service().CommitTables(request, Call()), IsOk());
+  EXPECT_EQ(Load(kT).registration.version, 2U);
+}
+
+TEST_F(Commits, ASnapshotThatWasOnlyStagedDoesNotMeanThatTheCommitWasMade) {
+  TableCommit staged = AddSnapshot(kT, 11, std::nullopt);
+  TableCommit full = staged;
+  staged.updates.pop_back();
+  full.updates.push_back(iceberg::SetProperties{.updates = {{"k", "v"}}});
+  ASSERT_THAT(service().CommitTable({.commit = staged, .content = {"1"}}, Call()), IsOk());
+  EXPECT_THAT(service().CommitTable({.commit = full, .content = {"2"}}, Call()),
+              IsError(ErrorCode::kAlreadyExists));
+  EXPECT_EQ(Load(kT).registration.version, 2U);
+  // Refused, while main stands elsewhere.
+  ASSERT_THAT(service().CommitTable({.commit = AddSnapshot(kT, 22, std::nullopt), .content = {"3"}},
+                                    Call()),
+              IsOk());
+  EXPECT_THAT(service().CommitTable({.commit = full, .content = {"4"}}, Call()),
+              IsError(ErrorCode::kConflict));
+}
+
+TEST_F(Commits, ACommitThatWasMadeIsKnownAlsoBelowLaterSnapshotsAndAfterARollback) {
+  const CommitTableRequest first{.commit = AddSnapshot(kT, 11, std::nullopt), .content = {"1"}};
+  ASSERT_THAT(service().CommitTable(first, Call()), IsOk());
+  const CommitTableRequest second{.commit = AddSnapshot(kT, 22, 11), .content = {"2"}};
+  ASSERT_THAT(service().CommitTable(second, Call()), IsOk());
+  EXPECT_THAT(service().CommitTable(first, Call()), IsOk());
+  const TableCommit back{.name = kT,
+                         .requirements = {},
+                         .updates = {iceberg::SetSnapshotRef{
+                             .name = "main", .ref = {.snapshot_id = iceberg::SnapshotId{11}}}}};
+  ASSERT_THAT(service().CommitTable({.commit = back, .content = {}}, Call()), IsOk());
+  const std::uint64_t version = Load(kT).registration.version;
+  CommitTableRequest late = second;
+  late.commit.requirements = {
+      iceberg::AssertRefSnapshotId{.ref = "main", .snapshot_id = iceberg::SnapshotId{99}}};
+  EXPECT_THAT(service().CommitTable(late, Call()), IsOk());
+  EXPECT_EQ(Load(kT).registration.version, version);
+}
+
+TEST_F(Commits, ASnapshotNeedsItsManifestListAndItsParent) {
+  TableCommit no_list = AddSnapshot(kT, 11, std::nullopt);
+  iceberg::Snapshot& snapshot = std::get<iceberg::AddSnapshot>(no_list.updates[0]).snapshot;
+  snapshot.manifest_list += ".none";
+  EXPECT_THAT(service().CommitTable({.commit = no_list, .content = {}}, Call()),
+              IsError(ErrorCode::kInvalidArgument, HasSubstr("manifest list")));
+  TableCommit no_parent = AddSnapshot(kT, 11, 5);
+  no_parent.requirements.clear();
+  EXPECT_THAT(service().CommitTable({.commit = no_parent, .content = {}}, Call()),
+              IsError(ErrorCode::kConflict, HasSubstr("parent 5")));
+  EXPECT_EQ(Load(kT).registration.version, 1U);
 }
 
 TEST_F(Commits, ARefusedCommitLeavesNoFile) {

@@ -14,7 +14,10 @@
 #include "lake/base/log.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/catalog/publications.h"
+#include "lake/iceberg/table_properties.h"
+#include "lake/metasrv/load_registered.h"
 #include "lake/metasrv/metasrv.h"
+#include "lake/metasrv/not_found.h"
 
 namespace lake::metasrv {
 namespace {
@@ -26,11 +29,26 @@ using metastore::Rejected;
 // How often a publication starts again because what it had read changed.
 constexpr int kRounds = 10;
 
-Error NoSuchTable(const catalog::TableName& name) {
-  return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
-}
-
 }  // namespace
+
+Status Metasrv::CheckOwnsItsFiles(const catalog::TableName& name,
+                                  const catalog::Registration& registration) {
+  const Result<engine::MetadataPtr> metadata =
+      LoadRegistered(deps_.engine, name, registration, deps_.clock.Now() + options_.engine_timeout);
+  if (!metadata.has_value()) {
+    // A damaged table can be purged: what can be removed without its metadata is its own.
+    return metadata.error().code() == ErrorCode::kCorruption
+               ? Status()
+               : Status(std::unexpected(metadata.error()));
+  }
+  if (!iceberg::OwnsItsFiles(**metadata)) {
+    return Conflict(fmt::format(
+        "table {}: it says {}=false, so its files may belong to others, and they are not removed; "
+        "drop it without purge, or change the property first",
+        name.ToString(), iceberg::kGarbageCollectionProperty));
+  }
+  return {};
+}
 
 Result<TableResult> Metasrv::DropTable(const DropTableRequest& request,
                                        const CallOptions& options) {
@@ -68,6 +86,9 @@ Result<TableResult> Metasrv::DropInTurn(const DropTableRequest& request, const U
       return operations_.Fail(change, NoSuchTable(name), name);
     }
     if (request.purge) {
+      if (const Status owned = CheckOwnsItsFiles(name, registration->record); !owned.has_value()) {
+        return operations_.Fail(change, owned.error(), name);
+      }
       // What could not be removed later is refused now, while the table is still there.
       const auto removable =
           deps_.engine.StartRemoval({.incarnation = incarnation,

@@ -230,6 +230,41 @@ Victim MakeVictim(World& world, bool registered) {
   return {.incarnation = made->incarnation, .location = "/x/t"};
 }
 
+TEST(Purge, WhatWasPurgedIsNotRegisteredAgainOutOfMemory) {
+  World world;
+  Metasrv& service = world.leader->service();
+  const Uuid incarnation = world.MakeTable(service, kT);
+  const auto loaded = service.LoadTable(kT, world.Soon());
+  ASSERT_THAT(loaded, IsOk());
+  ASSERT_THAT(world.Drop(service, kT, true), IsOk());
+  for (bool done = false; !done;) {
+    const auto progress = service.AwaitPurge(incarnation, Deadline::max());
+    ASSERT_THAT(progress, IsOk());
+    done = progress->done;
+  }
+  EXPECT_THAT(world.Register(kT, loaded->registration.metadata_location),
+              IsError(ErrorCode::kNotFound));
+}
+
+TEST(Purge, ATableThatSaysItsFilesMayBelongToOthersIsNotPurged) {
+  World world;
+  Metasrv& service = world.leader->service();
+  world.MakeTable(service, kT);
+  const auto set = [&](const std::string& value) {
+    return service.CommitTable(
+        {.commit = {.name = kT,
+                    .requirements = {},
+                    .updates = {iceberg::SetProperties{.updates = {{"gc.enabled", value}}}}},
+         .content = {value}},
+        world.Call());
+  };
+  ASSERT_THAT(set("false"), IsOk());
+  EXPECT_THAT(world.Drop(service, kT, true), IsError(ErrorCode::kConflict));
+  EXPECT_THAT(service.LoadTable(kT, world.Soon()), IsOk());
+  ASSERT_THAT(set("true"), IsOk());
+  EXPECT_THAT(world.Drop(service, kT, true), IsOk());
+}
+
 TEST(Purge, RemovesEveryFileAndThenTheTombstone) {
   for (const bool registered : {false, true}) {
     World world;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "lake/iceberg/snapshot_expiry.h"
+#include "lake/iceberg/table_properties.h"
 #include "lake/iceberg/table_update.h"
 #include "lake/metasrv/load_registered.h"
 #include "lake/metasrv/maintenance.h"
@@ -10,12 +11,8 @@
 namespace lake::metasrv {
 namespace {
 
-// Iceberg's word for a table whose files may belong to others too: then none of them is removed.
-constexpr const char* kGarbageProperty = "gc.enabled";
-
 Result<iceberg::Expiry> FindExpiry(const iceberg::TableMetadata& metadata, WallTime now) {
-  const auto collected = metadata.properties.find(kGarbageProperty);
-  if (collected != metadata.properties.end() && collected->second == "false") {
+  if (!iceberg::OwnsItsFiles(metadata)) {
     return iceberg::Expiry{};
   }
   LAKE_TRY(const iceberg::ExpiryPolicy policy, iceberg::ReadExpiryPolicy(metadata.properties));

@@ -169,6 +169,9 @@ class Metasrv final : public MetaService {
   Result<bool> IsEmpty(const catalog::Namespace& ns);
 
   // tables.cc. Those that end in InTurn run in the table's turn.
+  // kConflict: the table's files may belong to others.
+  Status CheckOwnsItsFiles(const catalog::TableName& name,
+                           const catalog::Registration& registration);
   Result<Change> BeginCreate(const CreateTableRequest& request, const CallOptions& options);
   engine::CreatePlan PlanCreate(const CreateTableRequest& request, const Change& change) const;
   Result<TableResult> CreateInTurn(const CreateTableRequest& request, const Change& change);
@@ -209,6 +212,10 @@ class Metasrv final : public MetaService {
   Result<std::vector<CommitBase>> ReadBases(const std::vector<TableCommit>& commits,
                                             const std::vector<Uuid>& incarnations,
                                             const Change& change);
+  static bool AreMade(const std::vector<TableCommit>& commits, const std::vector<CommitBase>& bases,
+                      bool refused);
+  Status CheckAddedSnapshots(const std::vector<TableCommit>& commits,
+                             const std::vector<CommitBase>& bases);
   Result<std::vector<catalog::NextVersion>> WriteVersions(const std::vector<TableCommit>& commits,
                                                           const std::vector<CommitBase>& bases,
                                                           const Change& change);

@@ -13,6 +13,7 @@
 #include "lake/iceberg/schema_json.h"
 #include "lake/metasrv/load_registered.h"
 #include "lake/metasrv/metasrv.h"
+#include "lake/metasrv/not_found.h"
 
 namespace lake::metasrv {
 namespace {
@@ -23,10 +24,6 @@ using metastore::Rejected;
 
 // How often a publication starts again because what it had read changed.
 constexpr int kRounds = 10;
-
-Error NoSuchTable(const catalog::TableName& name) {
-  return Error(ErrorCode::kNotFound, fmt::format("table {} does not exist", name.ToString()));
-}
 
 }  // namespace
 
@@ -165,6 +162,13 @@ Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
     }
     LAKE_TRY(std::optional<std::string> tombstone_bytes,
              reader_.ReadBytes(catalog::TombstoneKey(incarnation)));
+    // What was loaded may have been in memory, and the table purged since. From here on a purge would change what was read above.
+    LAKE_TRY(const engine::PlannedState there,
+             deps_.engine.Reconcile(request.metadata_location, incarnation, deadline));
+    if (there != engine::PlannedState::kComplete) {
+      return fail(Error(ErrorCode::kNotFound, fmt::format("metadata file {}: it is no longer there",
+                                                          request.metadata_location)));
+    }
     if (tombstone_bytes.has_value()) {
       LAKE_TRY(const catalog::Tombstone tombstone,
                WithContext(catalog::DecodeTombstone(*tombstone_bytes),
