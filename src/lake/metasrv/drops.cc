@@ -251,29 +251,9 @@ void Drops::AwaitIdle(Deadline deadline) {
 }
 
 Result<PurgeProgress> Drops::Await(const Uuid& incarnation, Deadline deadline) {
-  {
-    const MutexLock lock(mutex_);
-    while (true) {
-      const auto found = purges_.find(incarnation);
-      if (found == purges_.end()) {
-        break;
-      }
-      const PurgeProgress progress{.removed = found->second.removed,
-                                   .done = !found->second.running};
-      if (found->second.running) {
-        if (deps_.clock.Now() >= deadline) {
-          return progress;
-        }
-        deps_.clock.WaitUntil(changed_, mutex_, deadline);
-        continue;
-      }
-      if (found->second.outcome.has_value()) {
-        return progress;
-      }
-      Error error = found->second.outcome.error();
-      purges_.erase(found);
-      return std::unexpected(std::move(error));
-    }
+  LAKE_TRY(const std::optional<PurgeProgress> known, AwaitKnown(incarnation, deadline));
+  if (known.has_value()) {
+    return *known;
   }
   LAKE_TRY(const std::optional<Found> tombstone, ReadTombstone(incarnation));
   if (!tombstone.has_value()) {
@@ -285,7 +265,32 @@ Result<PurgeProgress> Drops::Await(const Uuid& incarnation, Deadline deadline) {
   }
   LAKE_TRY(const lease::Epoch epoch, deps_.store.CurrentEpoch());
   LAKE_TRY_VOID(StartPurge(incarnation, epoch));
-  return PurgeProgress{};
+  LAKE_TRY(const std::optional<PurgeProgress> started, AwaitKnown(incarnation, deadline));
+  return started.value_or(PurgeProgress{});
+}
+
+Result<std::optional<PurgeProgress>> Drops::AwaitKnown(const Uuid& incarnation, Deadline deadline) {
+  const MutexLock lock(mutex_);
+  while (true) {
+    const auto found = purges_.find(incarnation);
+    if (found == purges_.end()) {
+      return std::nullopt;
+    }
+    const PurgeProgress progress{.removed = found->second.removed, .done = !found->second.running};
+    if (found->second.running) {
+      if (deps_.clock.Now() >= deadline) {
+        return progress;
+      }
+      deps_.clock.WaitUntil(changed_, mutex_, deadline);
+      continue;
+    }
+    if (found->second.outcome.has_value()) {
+      return progress;
+    }
+    Error error = found->second.outcome.error();
+    purges_.erase(found);
+    return std::unexpected(std::move(error));
+  }
 }
 
 }  // namespace lake::metasrv

@@ -103,6 +103,9 @@ class Drops {
 
   void Run(const Uuid& incarnation, lease::Epoch epoch) EXCLUDES(mutex_);
   Status Remove(const Uuid& incarnation, lease::Epoch epoch) EXCLUDES(mutex_);
+  // Await for a purge of this process; nothing when there is none.
+  Result<std::optional<PurgeProgress>> AwaitKnown(const Uuid& incarnation, Deadline deadline)
+      EXCLUDES(mutex_);
   Status CheckAuthority(lease::Epoch epoch) EXCLUDES(mutex_);
   Result<std::optional<Found>> ReadTombstone(const Uuid& incarnation) const;
   // Publishes that a drop has ended. False: it had ended before, or the table was brought back.

@@ -19,6 +19,7 @@
 #include "lake/base/thread_annotations.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/engine/snapshot_reader.h"
+#include "lake/iceberg/snapshot_expiry.h"
 #include "lake/metastore/dynamodb/dynamo_metastore.h"
 #include "lake/metastore/memory/memory_metastore.h"
 #include "lake/metastore/rocksdb/rocks_metastore.h"
@@ -186,7 +187,8 @@ class SceneMaker {
     EXPECT_THAT(service().CreateNamespace({.ns = kNs}, Call()), IsOk());
     EXPECT_THAT(service().CreateNamespace({.ns = kEmptyNs}, Call()), IsOk());
     MakeTable(kTable, 7);
-    MakeTable(kSecondTable, 4);
+    MakeTable(kSecondTable, 4, {{std::string(iceberg::kMaxSnapshotsProperty), "1"}});
+    EXPECT_THAT(service().Append(Stage(kSecondTable, 2), Call()), IsOk());
     MakeTable(kDroppedTable, 9);
     Scene scene;
     scene.register_dropped = {
@@ -225,8 +227,11 @@ class SceneMaker {
             .files = {{.file_path = path, .record_count = rows, .file_size_in_bytes = 4}}};
   }
 
-  void MakeTable(const catalog::TableName& name, std::int64_t rows) {
-    EXPECT_THAT(service().CreateTable({.name = name, .schema = TestSchema()}, Call()), IsOk());
+  void MakeTable(const catalog::TableName& name, std::int64_t rows,
+                 const std::map<std::string, std::string>& properties = {}) {
+    EXPECT_THAT(service().CreateTable(
+                    {.name = name, .schema = TestSchema(), .properties = properties}, Call()),
+                IsOk());
     EXPECT_THAT(service().Append(Stage(name, rows), Call()), IsOk());
   }
 
@@ -292,6 +297,39 @@ Result<TableResult> MakeAnotherNamespace(const Scene& /*scene*/, MetaService& se
 
 Result<TableResult> AppendMore(const Scene& scene, MetaService& service, const CallOptions& call) {
   return service.Append(scene.other_append, call);
+}
+
+Result<TableResult> ChangeSecondTable(const Scene& /*scene*/, MetaService& service,
+                                      const CallOptions& call) {
+  return service.CommitTable({.commit = SetProperty(kSecondTable), .content = {"c"}}, call);
+}
+
+// Drops a table and waits until its files are removed. A drop whose purge is not known to be over is not known to be done.
+Result<TableResult> DropAndPurge(const Scene& /*scene*/, MetaService& service,
+                                 const CallOptions& call) {
+  LAKE_TRY(TableResult dropped, service.DropTable({.name = kTable, .purge = true}, call));
+  const Result<PurgeProgress> purged = service.AwaitPurge(dropped.incarnation, call.deadline);
+  if (!purged.has_value()) {
+    return OutcomeUnknown(purged.error().message());
+  }
+  return purged->done ? Result<TableResult>(dropped) : OutcomeUnknown("the purge is not over");
+}
+
+// What the leader does of its own accord: an error says that it did not come to an end, not that it has done nothing.
+Result<TableResult> ExpireSnapshots(const Scene& /*scene*/, MetaService& service,
+                                    const CallOptions& call) {
+  const Result<MaintenanceReport> report = service.Maintain(
+      {.table = kSecondTable, .steps = {MaintenanceStep::kExpireSnapshots}}, call.deadline);
+  if (!report.has_value()) {
+    return OutcomeUnknown(report.error().message());
+  }
+  for (const TableMaintenance& table : report->tables) {
+    if (!table.problems.empty()) {
+      return OutcomeUnknown(table.problems.front());
+    }
+  }
+  return report->complete ? Result<TableResult>(TableResult{})
+                          : OutcomeUnknown("the time was over");
 }
 
 }  // namespace
@@ -398,6 +436,24 @@ const std::vector<Intent>& Intents() {
        .perform = [](const Scene&, MetaService& service,
                      const CallOptions& call) { return service.DropTable({.name = kTable}, call); },
        .disturb = MakeAnotherNamespace},
+      {.name = "drop table with purge",
+       .uses_files = true,
+       .purges = true,
+       .perform = DropAndPurge,
+       .disturb = MakeAnotherNamespace},
+      {.name = "undrop table",
+       .perform =
+           [](const Scene&, MetaService& service, const CallOptions& call) {
+             return service.UndropTable({.name = kDroppedTable}, call);
+           },
+       .disturb = MakeAnotherNamespace},
+      {.name = "expire snapshots",
+       .uses_files = true,
+       .reserves = true,
+       .repeats_id = false,
+       .expires = true,
+       .perform = ExpireSnapshots,
+       .disturb = ChangeSecondTable},
       {.name = "register table",
        .uses_files = true,
        .perform =
@@ -483,7 +539,24 @@ std::string World::State() {
                            record.metadata_location);
     }
   }
+  for (const DroppedTable& table : Must(service.ListDropped(std::nullopt, Soon()))) {
+    if (!table.purging) {
+      state += fmt::format(" dropped {}\n", table.name.ToString());
+    }
+  }
   return state;
+}
+
+void World::CheckPurged() {
+  if (!intent_.purges) {
+    return;
+  }
+  for (const DroppedTable& table : Must(successor_.service().ListDropped(std::nullopt, Soon()))) {
+    EXPECT_FALSE(table.purging) << table.name.ToString();
+  }
+  const std::string staged = TheScene().append.files.front().file_path;
+  const std::string location = staged.substr(0, staged.find("/data/") + 1);
+  EXPECT_THAT(objects_.List(location, "", 1, Soon())->objects, IsEmpty());
 }
 
 void World::CheckTables() {
@@ -491,7 +564,8 @@ void World::CheckTables() {
     // Past the cache.
     EXPECT_THAT(objects_.Stat(table.registration.metadata_location, Soon()), IsOk());
     for (const auto& [path, bytes] : TheScene().objects) {
-      if (path.starts_with(table.registration.location + "/")) {
+      if (path.starts_with(table.registration.location + "/") &&
+          !(intent_.expires && table.name == kSecondTable)) {
         EXPECT_THAT(objects_.Stat(path, Soon()), IsOk()) << "it was there from the beginning";
       }
     }

@@ -42,8 +42,8 @@ struct StoreKind {
 const std::vector<StoreKind>& Stores();
 
 // What there is when a story begins. It is made once, by an earlier leader, and copied into the stores of every story, so that all of
-// them see the same identities. In the namespace `n`: the table `t`, with one append of 7 rows; `u`, with 4; `dropped`, with 9, which
-// was dropped again; and a view, `v`. The namespace `empty` has nothing in it.
+// them see the same identities. In the namespace `n`: the table `t`, with one append of 7 rows; `u`, with 4 and then 2, of whose two
+// snapshots only one is to be kept; `dropped`, with 9, which was dropped again; and a view, `v`. The namespace `empty` has nothing in it.
 struct Scene {
   std::map<std::string, std::string>
       records;  // Of the MetaStore, the earlier leader's lease among them.
@@ -75,6 +75,12 @@ struct Intent {
   bool uses_files = false;
   // Whether it is reserved before it is published, so that a successor can find it half done.
   bool reserves = false;
+  // Whether every attempt has the identity of the first one, and answers as it did. Work of the leader's own has a new one each time.
+  bool repeats_id = true;
+  // Whether it removes the files of kTable, all of them, once it is published.
+  bool purges = false;
+  // Whether it removes files of kSecondTable that are there from the beginning.
+  bool expires = false;
   // Carries it out. What it asks for is the same in every attempt.
   Result<TableResult> (*perform)(const Scene& scene, MetaService& service,
                                  const CallOptions& call) = nullptr;
@@ -121,8 +127,10 @@ class World {
   // Makes the intent's other change through `node`.
   void Disturb(Node& node);
 
-  // Returns what everybody sees, without identities.
+  // Returns what everybody sees, without identities: dropped tables that can be brought back too, but none that is being purged.
   std::string State();
+  // Checks that a purge, where the intent has one, has come to its end: there is neither a file nor a tombstone.
+  void CheckPurged();
   // Checks that every table is whole: all its files are there, and hold the rows that it claims to have.
   void CheckTables();
   // Returns how many operations are pending.
