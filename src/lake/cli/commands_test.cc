@@ -509,6 +509,22 @@ TEST_F(CommandsTest, MaintainSaysWhatFailedAndWritesWhatWasDone) {
   EXPECT_THAT(lake_.out.text(), HasSubstr("\"problems\""));
 }
 
+TEST_F(CommandsTest, MaintainSaysWhatBecameOfDroppedTables) {
+  lake_.service.reports = {
+      metasrv::MaintenanceReport{.purges_running = 3, .complete = false, .next = "tbl/a/m"},
+      metasrv::MaintenanceReport{
+          .purges_ended = 2, .purges_running = 1, .files_purged = 30, .tables_forgotten = 4}};
+  const std::string text = MustRun(Maintain{});
+  EXPECT_THAT(text, HasSubstr("2 dropped tables purged, 30 files removed\n"));
+  EXPECT_THAT(text,
+              HasSubstr("1 dropped table not purged to the end yet: run lake maintain again\n"));
+  EXPECT_THAT(text, HasSubstr("4 dropped tables forgotten\n"));
+  lake_.service.reports = {metasrv::MaintenanceReport{.purges_running = 1, .files_purged = 7}};
+  const boost::json::value json = MustRunJson(Maintain{});
+  EXPECT_EQ(json.at("purges_running").to_number<int>(), 1);
+  EXPECT_EQ(json.at("files_purged").to_number<int>(), 7);
+}
+
 TEST_F(CommandsTest, ExpireIsOneStepOfOneTableAndADryRunIsPassedOn) {
   const boost::json::value json =
       MustRunJson(TableExpire{.what = {.name = kTable, .dry_run = true}});

@@ -46,6 +46,10 @@ boost::json::value TotalJson(const Total& total) {
     tables.push_back(TableJson(table));
   }
   return {{"dry_run", report.dry_run},
+          {"purges_ended", report.purges_ended},
+          {"purges_running", report.purges_running},
+          {"files_purged", report.files_purged},
+          {"tables_forgotten", report.tables_forgotten},
           {"operations_settled", report.operations_settled},
           {"operations_forgotten", report.operations_forgotten},
           {"tables_seen", report.tables_seen},
@@ -75,8 +79,28 @@ Status PrintTable(Output& out, const metasrv::TableMaintenance& table, bool dry_
   return {};
 }
 
+// What is said of dropped tables, if there is anything to say.
+Status PrintDropped(Output& out, const metasrv::MaintenanceReport& report) {
+  if (report.purges_ended > 0 || report.files_purged > 0) {
+    LAKE_TRY_VOID(out.Write(fmt::format("{} purged, {} removed\n",
+                                        Count(report.purges_ended, "dropped table"),
+                                        Count(report.files_purged, "file"))));
+  }
+  if (report.purges_running > 0) {
+    LAKE_TRY_VOID(out.Write(fmt::format(
+        "{} {}\n", Count(report.purges_running, "dropped table"),
+        report.dry_run ? "to purge" : "not purged to the end yet: run lake maintain again")));
+  }
+  if (report.tables_forgotten > 0) {
+    LAKE_TRY_VOID(out.Write(fmt::format("{} {}\n", Count(report.tables_forgotten, "dropped table"),
+                                        report.dry_run ? "to forget" : "forgotten")));
+  }
+  return {};
+}
+
 Status PrintTotal(Output& out, const Total& total) {
   const metasrv::MaintenanceReport& report = total.report;
+  LAKE_TRY_VOID(PrintDropped(out, report));
   for (const metasrv::TableMaintenance& table : report.tables) {
     LAKE_TRY_VOID(PrintTable(out, table, report.dry_run));
   }
@@ -92,6 +116,11 @@ Status PrintTotal(Output& out, const Total& total) {
 
 void Add(metasrv::MaintenanceReport report, Total& total) {
   total.report.dry_run = report.dry_run;
+  total.report.purges_ended += report.purges_ended;
+  // The last call knows.
+  total.report.purges_running = report.purges_running;
+  total.report.files_purged += report.files_purged;
+  total.report.tables_forgotten += report.tables_forgotten;
   total.report.operations_settled += report.operations_settled;
   total.report.operations_forgotten += report.operations_forgotten;
   total.report.tables_seen += report.tables_seen;
@@ -132,8 +161,8 @@ Outcome Perform(metasrv::MaintenanceRequest request, const std::string& purpose,
     }
     const std::string next = report->next;
     const bool complete = report->complete;
-    const bool stuck =
-        next == request.after && report->tables_seen == 0 && report->operations_forgotten == 0;
+    const bool stuck = next == request.after && report->tables_seen == 0 &&
+                       report->operations_forgotten == 0 && report->tables_forgotten == 0;
     Add(*std::move(report), total);
     if (complete) {
       break;

@@ -26,6 +26,8 @@ constexpr int kRounds = 5;
 constexpr std::size_t kPageEntries = 1000;
 // Purges that are remembered after their end, for those who wait for them.
 constexpr std::size_t kRememberedMax = 1024;
+// The most sentences that a sweep says about what failed.
+constexpr std::size_t kProblemsMax = 100;
 // How long one page of a sweep may take the store.
 constexpr Duration kPageTimeout = std::chrono::seconds(10);
 
@@ -168,19 +170,25 @@ Result<DropSweep> Drops::Sweep(Deadline deadline, std::size_t budget) {
     const MutexLock lock(mutex_);
     after = sweep_after_;
   }
-  Result<DropSweep> sweep = VisitAll(after, true, deadline, budget);
+  Result<DropSweep> sweep = VisitAll(after, Visiting::kSweep, deadline, budget);
   const MutexLock lock(mutex_);
   sweep_after_ = after;
   return sweep;
 }
 
+Result<DropSweep> Drops::Survey(Deadline deadline) {
+  std::string after;
+  return VisitAll(after, Visiting::kLook, deadline, std::numeric_limits<std::size_t>::max());
+}
+
 Status Drops::ResumePurges(Deadline deadline) {
   std::string after;
-  LAKE_TRY_VOID(VisitAll(after, false, deadline, std::numeric_limits<std::size_t>::max()));
+  LAKE_TRY_VOID(
+      VisitAll(after, Visiting::kResume, deadline, std::numeric_limits<std::size_t>::max()));
   return {};
 }
 
-Result<DropSweep> Drops::VisitAll(std::string& after, bool forget, Deadline deadline,
+Result<DropSweep> Drops::VisitAll(std::string& after, Visiting visiting, Deadline deadline,
                                   std::size_t budget) {
   LAKE_TRY(const lease::Epoch epoch, deps_.store.CurrentEpoch());
   DropSweep sweep;
@@ -202,7 +210,7 @@ Result<DropSweep> Drops::VisitAll(std::string& after, bool forget, Deadline dead
                                    : Visit({.incarnation = *incarnation,
                                             .bytes = entry.value,
                                             .tombstone = *std::move(tombstone)},
-                                           epoch, forget, sweep);
+                                           epoch, visiting, sweep);
       if (visited.has_value()) {
         dealt_with += *visited ? 1 : 0;
         continue;
@@ -215,7 +223,11 @@ Result<DropSweep> Drops::VisitAll(std::string& after, bool forget, Deadline dead
       // It holds up no other.
       ++sweep.failed;
       ++dealt_with;
-      Log(LogLevel::kError, fmt::format("{}: {}", entry.key, visited.error().message()));
+      std::string problem = fmt::format("{}: {}", entry.key, visited.error().message());
+      Log(LogLevel::kError, problem);
+      if (sweep.problems.size() < kProblemsMax) {
+        sweep.problems.push_back(std::move(problem));
+      }
     }
     if (!page.next.has_value()) {
       after.clear();
@@ -226,16 +238,26 @@ Result<DropSweep> Drops::VisitAll(std::string& after, bool forget, Deadline dead
   }
 }
 
-Result<bool> Drops::Visit(const Found& found, lease::Epoch epoch, bool forget, DropSweep& sweep) {
+Result<bool> Drops::Visit(const Found& found, lease::Epoch epoch, Visiting visiting,
+                          DropSweep& sweep) {
   if (found.tombstone.state == catalog::kPurgingState) {
+    if (visiting == Visiting::kLook) {
+      ++sweep.started;
+      return true;
+    }
     LAKE_TRY(const bool started, StartPurge(found.incarnation, epoch));
     sweep.started += started ? 1 : 0;
     return started;
   }
   const auto retention =
       std::chrono::duration_cast<std::chrono::milliseconds>(options_.undrop_retention);
-  if (!forget || deps_.clock.WallNow() - found.tombstone.dropped < retention) {
+  if (visiting == Visiting::kResume ||
+      deps_.clock.WallNow() - found.tombstone.dropped < retention) {
     return false;
+  }
+  if (visiting == Visiting::kLook) {
+    ++sweep.forgotten;
+    return true;
   }
   LAKE_TRY(const bool ended, End(found, epoch));
   sweep.forgotten += ended ? 1 : 0;
@@ -248,6 +270,33 @@ void Drops::AwaitIdle(Deadline deadline) {
   while (std::ranges::any_of(purges_, runs) && deps_.clock.Now() < deadline) {
     deps_.clock.WaitUntil(changed_, mutex_, deadline);
   }
+}
+
+PurgeSummary Drops::AwaitPurges(Deadline deadline) {
+  AwaitIdle(deadline);
+  PurgeSummary summary;
+  const MutexLock lock(mutex_);
+  for (auto& [incarnation, purge] : purges_) {
+    summary.removed += purge.removed - std::exchange(purge.removed_told, purge.removed);
+    if (purge.running) {
+      ++summary.running;
+      continue;
+    }
+    if (std::exchange(purge.end_told, true)) {
+      continue;
+    }
+    if (purge.outcome.has_value()) {
+      ++summary.ended;
+      continue;
+    }
+    const Error& error = purge.outcome.error();
+    if (error.code() != ErrorCode::kCancelled && error.code() != ErrorCode::kFenced &&
+        error.code() != ErrorCode::kNotLeader) {
+      summary.problems.push_back(
+          fmt::format("purge of table {}: {}", incarnation.ToString(), error.message()));
+    }
+  }
+  return summary;
 }
 
 Result<PurgeProgress> Drops::Await(const Uuid& incarnation, Deadline deadline) {

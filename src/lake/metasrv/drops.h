@@ -32,6 +32,15 @@ struct DropSweep {
   std::size_t failed =
       0;               // Tombstones that are damaged or could not be dealt with. They are logged.
   bool whole = false;  // It came to the end; otherwise the next sweep goes on from there.
+  std::vector<std::string> problems;  // One sentence for each that failed, of the first hundred.
+};
+
+// What has become of the purges of a process.
+struct PurgeSummary {
+  std::size_t running = 0;            // They go on, or wait for a worker.
+  std::size_t ended = 0;              // All their files are removed.
+  std::uint64_t removed = 0;          // Files.
+  std::vector<std::string> problems;  // One sentence for each that stopped with an error.
 };
 
 // What happens to a table after its drop was published: its files are removed, if that was asked for, and in the end its tombstone goes
@@ -76,11 +85,19 @@ class Drops {
   //   kNotLeader, kFenced   this process does not lead.     kUnavailable, kDeadlineExceeded   it could not go on.
   Result<DropSweep> Sweep(Deadline deadline, std::size_t budget) EXCLUDES(mutex_);
 
+  // Says what a sweep over all dropped tables would do, and does nothing: `started` are those that are being purged. Errors as for
+  // Sweep.
+  Result<DropSweep> Survey(Deadline deadline) EXCLUDES(mutex_);
+
   // Starts the purges that nobody runs, and nothing else. Errors as for Sweep.
   Status ResumePurges(Deadline deadline) EXCLUDES(mutex_);
 
   // Waits until no purge runs here, or until the deadline.
   void AwaitIdle(Deadline deadline) EXCLUDES(mutex_);
+
+  // Waits as AwaitIdle does and says what has become of the purges since the last such call: an end, an error and a removed file are
+  // told once. Those that stopped because this process no longer leads are left out.
+  PurgeSummary AwaitPurges(Deadline deadline) EXCLUDES(mutex_);
 
   // Waits until the purge of a table has ended, or until the deadline, and returns how far it has come; starts it if nobody runs it. A
   // table without a tombstone is done. The error that stopped a purge is returned as it is, once; the next call or sweep tries again.
@@ -93,6 +110,16 @@ class Drops {
     bool running = true;
     std::uint64_t removed = 0;
     Status outcome;
+    // What AwaitPurges has told of it.
+    std::uint64_t removed_told = 0;
+    bool end_told = false;
+  };
+
+  // What is done with the tombstones that are visited.
+  enum class Visiting {
+    kLook,    // Nothing.
+    kResume,  // Purges are started.
+    kSweep,   // Purges are started, and old tombstones forgotten.
   };
 
   struct Found {
@@ -111,11 +138,11 @@ class Drops {
   // Publishes that a drop has ended. False: it had ended before, or the table was brought back.
   Result<bool> End(const Found& found, lease::Epoch epoch) const;
   // Deals with one dropped table; returns whether there was anything to do.
-  Result<bool> Visit(const Found& found, lease::Epoch epoch, bool forget, DropSweep& sweep)
+  Result<bool> Visit(const Found& found, lease::Epoch epoch, Visiting visiting, DropSweep& sweep)
       EXCLUDES(mutex_);
   // Visits the tombstones after `after` until `budget` were dealt with, and leaves `after` where it ended.
-  Result<DropSweep> VisitAll(std::string& after, bool forget, Deadline deadline, std::size_t budget)
-      EXCLUDES(mutex_);
+  Result<DropSweep> VisitAll(std::string& after, Visiting visiting, Deadline deadline,
+                             std::size_t budget) EXCLUDES(mutex_);
 
   const Deps deps_;
   const Options options_;

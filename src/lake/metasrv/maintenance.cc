@@ -1,6 +1,7 @@
 #include "lake/metasrv/maintenance.h"
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -149,6 +150,14 @@ Result<MaintenanceReport> Maintenance::Run(const MaintenanceRequest& request, De
   LAKE_TRY_VOID(deps_.settler.EnsureScanned(epoch, deps_.clock, deadline));
   MaintenanceReport report{.dry_run = request.dry_run};
   const bool whole = !request.table.has_value() && request.after.empty();
+  const bool dropped =
+      !request.table.has_value() && request.steps.contains(MaintenanceStep::kDropped);
+  if (whole && dropped) {
+    LAKE_TRY_VOID(SweepDropped(work, report));
+    if (!report.complete) {
+      return report;
+    }
+  }
   if (whole && request.steps.contains(MaintenanceStep::kSettle)) {
     LAKE_TRY_VOID(SettleAll(work, report));
   }
@@ -159,7 +168,46 @@ Result<MaintenanceReport> Maintenance::Run(const MaintenanceRequest& request, De
     }
   }
   LAKE_TRY_VOID(SweepTables(work, report));
+  if (dropped && report.complete) {
+    LAKE_TRY_VOID(AwaitPurges(work, report));
+  }
   return report;
+}
+
+Status Maintenance::SweepDropped(const Work& work, MaintenanceReport& report) {
+  const Result<DropSweep> sweep =
+      work.request.dry_run
+          ? deps_.drops.Survey(work.deadline)
+          : deps_.drops.Sweep(work.deadline, std::numeric_limits<std::size_t>::max());
+  if (!sweep.has_value()) {
+    if (EndsWork(sweep.error())) {
+      return std::unexpected(sweep.error());
+    }
+    AddProblem(report.problems, "dropped tables: " + sweep.error().message());
+    return {};
+  }
+  report.purges_running = work.request.dry_run ? sweep->started : 0;
+  report.tables_forgotten = sweep->forgotten;
+  report.complete = sweep->whole;
+  for (const std::string& problem : sweep->problems) {
+    AddProblem(report.problems, problem);
+  }
+  return {};
+}
+
+Status Maintenance::AwaitPurges(const Work& work, MaintenanceReport& report) {
+  if (work.request.dry_run) {
+    return {};
+  }
+  const PurgeSummary purges = deps_.drops.AwaitPurges(work.deadline);
+  report.purges_ended = purges.ended;
+  report.purges_running = purges.running;
+  report.files_purged = purges.removed;
+  for (const std::string& problem : purges.problems) {
+    AddProblem(report.problems, problem);
+  }
+  // What they stopped for may be that this process no longer leads.
+  return MayGoOn(work.epoch);
 }
 
 Status Maintenance::SettleAll(const Work& work, MaintenanceReport& report) {

@@ -17,6 +17,7 @@
 #include "lake/engine/table_maintainer.h"
 #include "lake/lease/epoch.h"
 #include "lake/lease/fenced_store.h"
+#include "lake/metasrv/drops.h"
 #include "lake/metasrv/maintenance_report.h"
 #include "lake/metasrv/operation_expiry.h"
 #include "lake/metasrv/operations.h"
@@ -46,6 +47,7 @@ class Maintenance {
     const RecordReader& reader;
     const Operations& operations;
     Settler& settler;
+    Drops& drops;
     const VersionMaker& versions;
     engine::TableEngine& engine;
     engine::TableMaintainer& maintainer;
@@ -88,6 +90,10 @@ class Maintenance {
     Deadline deadline;
   };
 
+  // Starts the purges, which go on while the rest is done.
+  Status SweepDropped(const Work& work, MaintenanceReport& report);
+  // Waits for them, as long as the call may take: whoever calls may end the process when it returns.
+  Status AwaitPurges(const Work& work, MaintenanceReport& report);
   Status SettleAll(const Work& work, MaintenanceReport& report);
   Status ForgetOperations(const Work& work, MaintenanceReport& report);
   Status SweepTables(const Work& work, MaintenanceReport& report);

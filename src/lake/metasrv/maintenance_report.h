@@ -15,6 +15,7 @@ namespace lake::metasrv {
 
 // What maintenance does, in this order.
 enum class MaintenanceStep {
+  kDropped,          // Resume purges, and forget tables that were dropped long ago.
   kSettle,           // End what was left pending.
   kOperations,       // Forget operations that ended long ago.
   kExpireSnapshots,  // Give up old snapshots and refs, and remove what only they reach.
@@ -24,7 +25,8 @@ enum class MaintenanceStep {
 struct MaintenanceRequest {
   // Only this table's steps. Without it: the whole store, every table.
   std::optional<catalog::TableName> table;
-  std::set<MaintenanceStep> steps = {MaintenanceStep::kSettle, MaintenanceStep::kOperations,
+  std::set<MaintenanceStep> steps = {MaintenanceStep::kDropped, MaintenanceStep::kSettle,
+                                     MaintenanceStep::kOperations,
                                      MaintenanceStep::kExpireSnapshots};
   bool dry_run = false;  // Say what would be done and change nothing.
   // Where an earlier call ended: its report's `next`. What is not of a table is done by a call without it.
@@ -53,6 +55,11 @@ struct TableMaintenance {
 // What one call did; in a dry run, what it would do.
 struct MaintenanceReport {
   bool dry_run = false;
+  std::uint64_t purges_ended =
+      0;  // Dropped tables whose files are all removed. Not known in a dry run.
+  std::uint64_t purges_running = 0;    // Dropped tables whose files are still being removed.
+  std::uint64_t files_purged = 0;      // Not known in a dry run.
+  std::uint64_t tables_forgotten = 0;  // Dropped tables that can no longer be brought back.
   std::uint64_t operations_settled = 0;
   std::uint64_t operations_forgotten = 0;
   std::uint64_t tables_seen = 0;

@@ -15,6 +15,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "lake/base/thread.h"
 #include "lake/iceberg/table_update.h"
 #include "lake/metasrv/metasrv_test_internal.h"
 #include "lake/metastore/memory/memory_metastore.h"
@@ -74,6 +75,8 @@ class World {
 
   FaultyObjectStore& objects() { return faulty_objects_; }
 
+  testing::SeededRandom& random() { return random_; }
+
   objstore::MemoryObjectStore& under() { return objects_; }
 
   Deadline Soon() const { return clock_.Now() + std::chrono::seconds(60); }
@@ -128,6 +131,10 @@ class World {
 
   engine::CheckReport Check(const catalog::TableName& name) {
     return engine::SnapshotReader(objects_, clock_).Check(*Load(name).metadata, Soon()).value();
+  }
+
+  bool HasTombstone(const Uuid& incarnation) {
+    return meta_.Get(catalog::TombstoneKey(incarnation), Soon()).value().has_value();
   }
 
   std::size_t CountPending() { return successor_.service().GetStatus(Soon())->pending.size(); }
@@ -257,6 +264,124 @@ TEST(Maintenance, ATableThatFailsIsReportedAndHoldsUpNoOther) {
   EXPECT_EQ(report->tables[2].name, wrong);
   EXPECT_THAT(report->tables[2].problems,
               ElementsAre(HasSubstr("history.expire.min-snapshots-to-keep")));
+  EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
+}
+
+using Operation = FaultyObjectStore::Operation;
+using ObjectFault = FaultyObjectStore::Fault;
+
+// Drops a table with its files while no file can be removed: the purge stops, and nobody runs it. Returns the incarnation.
+Uuid LeavePurge(World& world) {
+  world.MakeTable(kT);
+  world.Append(kT, 2);
+  world.objects().SetRule([](const FaultyObjectStore::Request& request) {
+    return request.operation == Operation::kDelete ? ObjectFault::kRefuse : ObjectFault::kNone;
+  });
+  const Result<TableResult> dropped =
+      world.service().DropTable({.name = kT, .purge = true}, world.Call());
+  EXPECT_THAT(dropped, IsOk());
+  EXPECT_THAT(world.service().AwaitPurge(dropped->incarnation, world.Soon()),
+              IsError(ErrorCode::kUnavailable));
+  return dropped->incarnation;
+}
+
+TEST(MaintenanceDropped, APurgeThatStoppedIsResumedAndAwaited) {
+  World world;
+  const Uuid incarnation = LeavePurge(world);
+  world.objects().SetRule(nullptr);
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->purges_ended, 1U);
+  EXPECT_EQ(report->purges_running, 0U);
+  EXPECT_GT(report->files_purged, 5U);
+  EXPECT_THAT(report->problems, IsEmpty());
+  EXPECT_FALSE(world.HasTombstone(incarnation));
+  // What was told is not told again.
+  const auto again = world.Maintain();
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(again->purges_ended, 0U);
+  EXPECT_EQ(again->files_purged, 0U);
+}
+
+TEST(MaintenanceDropped, APurgeThatStopsAgainIsReportedAndHoldsUpNothing) {
+  World world;
+  const Uuid incarnation = LeavePurge(world);
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_THAT(report->problems, ElementsAre(HasSubstr(incarnation.ToString())));
+  EXPECT_TRUE(report->complete);
+  EXPECT_TRUE(world.HasTombstone(incarnation));
+}
+
+TEST(MaintenanceDropped, APurgeThatOutlastsTheCallIsSaidToGoOn) {
+  World world;
+  const Uuid incarnation = LeavePurge(world);
+  world.objects().SetRule([](const FaultyObjectStore::Request& request) {
+    return request.operation == Operation::kDelete ? ObjectFault::kHoldAnswer : ObjectFault::kNone;
+  });
+  const Deadline deadline = world.Soon();
+  // The call waits for it by then, or soon.
+  Thread later("later", [&] {
+    world.objects().WaitForHeld(1);
+    world.clock().Advance(std::chrono::seconds(61));
+  });
+  const auto report = world.service().Maintain(
+      {.steps = {MaintenanceStep::kDropped, MaintenanceStep::kSettle}}, deadline);
+  later.Join();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->purges_running, 1U);
+  EXPECT_EQ(report->purges_ended, 0U);
+  EXPECT_TRUE(world.HasTombstone(incarnation));
+  world.objects().SetRule(nullptr);
+  world.objects().Release();
+  const auto next = world.Maintain();
+  ASSERT_THAT(next, IsOk());
+  EXPECT_EQ(next->purges_ended, 1U);
+  EXPECT_FALSE(world.HasTombstone(incarnation));
+}
+
+TEST(MaintenanceDropped, ATableThatWasDroppedLongAgoIsForgotten) {
+  World world;
+  world.MakeTable(kT);
+  const Result<TableResult> dropped = world.service().DropTable({.name = kT}, world.Call());
+  ASSERT_THAT(dropped, IsOk());
+  EXPECT_EQ(world.Maintain()->tables_forgotten, 0U);
+  world.clock().SetWall(kNow + days(8));
+  EXPECT_EQ(world.Maintain({.table = std::nullopt, .steps = {MaintenanceStep::kSettle}})
+                ->tables_forgotten,
+            0U);
+  EXPECT_TRUE(world.HasTombstone(dropped->incarnation));
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->tables_forgotten, 1U);
+  EXPECT_FALSE(world.HasTombstone(dropped->incarnation));
+}
+
+TEST(MaintenanceDropped, ADryRunSaysWhatWouldBecomeOfDroppedTablesAndChangesNothing) {
+  World world;
+  const Uuid purging = LeavePurge(world);
+  world.objects().SetRule(nullptr);
+  world.MakeTable(kT);
+  const Result<TableResult> dropped = world.service().DropTable({.name = kT}, world.Call());
+  ASSERT_THAT(dropped, IsOk());
+  world.clock().SetWall(kNow + days(8));
+  const std::size_t commits = world.meta().commit_count();
+  const auto report = world.Maintain({.dry_run = true});
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->purges_running, 1U);
+  EXPECT_EQ(report->tables_forgotten, 1U);
+  EXPECT_EQ(world.meta().commit_count(), commits);
+  EXPECT_TRUE(world.HasTombstone(purging));
+  EXPECT_TRUE(world.HasTombstone(dropped->incarnation));
+}
+
+TEST(MaintenanceDropped, ADamagedTombstoneIsReportedAndHoldsUpNothing) {
+  World world;
+  MakeOldTable(world, kT);
+  world.Write(catalog::TombstoneKey(Uuid::Random4(world.random())), "{");
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_THAT(report->problems, ElementsAre(HasSubstr("drop/")));
   EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
 }
 

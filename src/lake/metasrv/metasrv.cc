@@ -101,6 +101,7 @@ Metasrv::Metasrv(Deps deps, Options options)
                     .reader = reader_,
                     .operations = operations_,
                     .settler = settler_,
+                    .drops = drops_,
                     .versions = versions_,
                     .engine = deps_.engine,
                     .maintainer = deps_.maintainer,
