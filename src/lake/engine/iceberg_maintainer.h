@@ -17,6 +17,8 @@ class IcebergMaintainer final : public TableMaintainer {
 
   Result<FileRemoval> RemoveExpired(const ExpiredVersion& version, const Permit& permit,
                                     Deadline deadline) override;
+  Result<OrphanRemoval> RemoveOrphans(const OrphanSearch& search, const Permit& permit,
+                                      Deadline deadline) override;
 
  private:
   objstore::ObjectStore& objects_;

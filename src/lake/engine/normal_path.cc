@@ -71,27 +71,6 @@ int HexDigit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-// Reads percent-escapes until none is left, so that text that was escaped twice is found too.
-std::string Decoded(std::string text) {
-  while (true) {
-    std::string decoded;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const int high = text[i] == '%' && i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
-      const int low = high >= 0 ? HexDigit(text[i + 2]) : -1;
-      if (low < 0) {
-        decoded += text[i];
-        continue;
-      }
-      decoded += static_cast<char>(high << 4 | low);
-      i += 2;
-    }
-    if (decoded.size() == text.size()) {
-      return decoded;
-    }
-    text = std::move(decoded);
-  }
-}
-
 }  // namespace
 
 Result<std::string> NormalPath(std::string_view path) {
@@ -118,13 +97,33 @@ bool IsWithin(std::string_view inner, std::string_view outer) {
   return inner.starts_with(outer) && (inner.size() == outer.size() || inner[outer.size()] == '/');
 }
 
+std::string Unescaped(std::string path) {
+  while (true) {
+    std::string decoded;
+    for (std::size_t i = 0; i < path.size(); ++i) {
+      const int high = path[i] == '%' && i + 2 < path.size() ? HexDigit(path[i + 1]) : -1;
+      const int low = high >= 0 ? HexDigit(path[i + 2]) : -1;
+      if (low < 0) {
+        decoded += path[i];
+        continue;
+      }
+      decoded += static_cast<char>(high << 4 | low);
+      i += 2;
+    }
+    if (decoded.size() == path.size()) {
+      return decoded;
+    }
+    path = std::move(decoded);
+  }
+}
+
 Result<LocationScope> LocationScope::Make(std::string_view location) {
   LAKE_TRY(std::string normal, NormalPath(location));
   return LocationScope(std::move(normal));
 }
 
 LocationScope::LocationScope(std::string location)
-    : location_(std::move(location)), decoded_(Decoded(location_)) {}
+    : location_(std::move(location)), decoded_(Unescaped(location_)) {}
 
 LocationScope::Place LocationScope::Find(std::string_view path) const {
   const Result<std::string> normal = NormalPath(path);
@@ -134,7 +133,7 @@ LocationScope::Place LocationScope::Find(std::string_view path) const {
   if (IsWithin(*normal, location_)) {
     return normal->size() == location_.size() ? Place::kOutside : Place::kInside;
   }
-  return IsWithin(Decoded(*normal), decoded_) ? Place::kUnclear : Place::kOutside;
+  return IsWithin(Unescaped(*normal), decoded_) ? Place::kUnclear : Place::kOutside;
 }
 
 }  // namespace lake::engine

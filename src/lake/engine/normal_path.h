@@ -18,6 +18,9 @@ Result<std::string> NormalPath(std::string_view path);
 // Whether `inner` is `outer` or lies below it, part by part: "/t2" is not within "/t". Both are normal.
 bool IsWithin(std::string_view inner, std::string_view outer);
 
+// Returns a path with its percent-escapes read until none is left. Two paths that differ only in escapes may name one file.
+std::string Unescaped(std::string path);
+
 // Says which paths lie below one location.
 class LocationScope {
  public:

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "lake/base/result.h"
 #include "lake/base/time.h"
+#include "lake/base/uuid.h"
 #include "lake/engine/table_engine.h"
 
 namespace lake::engine {
@@ -21,6 +24,37 @@ struct FileRemoval {
   std::uint64_t files = 0;  // Removed; also those that were gone already.
   std::uint64_t outside =
       0;  // Needed by nobody, but not below the table's location: left where they are.
+};
+
+// What keeps files of a table from being orphans.
+struct TableNeeds {
+  MetadataPtr metadata;           // The version that is registered.
+  std::string metadata_location;  // Its file.
+  // The metadata files that pending operations plan. Each makes its attempt's files needed, and if it is there, all that it reaches.
+  std::vector<std::string> planned;
+};
+
+// A search for files that nothing needs.
+struct OrphanSearch {
+  Uuid incarnation;
+  std::string location;
+  WallTime
+      before;  // Files written then or later are left. It gives those who wrote files time to publish them.
+  bool dry_run = false;  // Only say what would be removed.
+  // Returns what the table needs at that moment; asked after files were listed, once for every kOrphanWindow of them. It reads what is
+  // pending before it reads what is registered: an operation that ends between the two is then seen at least once.
+  std::function<Result<TableNeeds>()> read_needs;
+};
+
+// How many old files are compared at once with what a table needs, and the most paths that a removal names.
+inline constexpr std::size_t kOrphanWindow = 100'000;
+inline constexpr std::size_t kOrphanPathsMax = 100;
+
+// What a search for orphans came to.
+struct OrphanRemoval {
+  std::uint64_t files = 0;         // Removed; in a dry run, to be removed.
+  std::uint64_t bytes = 0;         // Their size.
+  std::vector<std::string> paths;  // The first of them.
 };
 
 // Keeps the files of tables tidy. Whatever it removes, nobody who reads an unexpired snapshot, branch or tag needs; where that is not
@@ -45,6 +79,18 @@ class TableMaintainer {
   // kInvalidArgument: a path cannot be compared with others; nothing is removed that depends on it.
   virtual Result<FileRemoval> RemoveExpired(const ExpiredVersion& version, const Permit& permit,
                                             Deadline deadline) = 0;
+
+  // Removes the files below a table's location that it does not need: that neither the registered version reaches, by any snapshot,
+  // branch or tag, its statistics or its metadata log, nor a pending operation, and that are old. Left are, however old: Hadoop's
+  // version-hint.text, and what has a part that begins with "." or "_" in its path, which other programs take for hidden.
+  // Before the first file goes, everything below the location is looked through for metadata of other tables. Whatever is unclear ends
+  // the search; nothing more is removed then.
+  //   kConflict        a metadata file of another table lies below the location, or one that does not say whose it is; it cannot be
+  //                    told whether two paths name one file; or the table says that its files may belong to others (gc.enabled).
+  //   kInvalidArgument a path has no form that can be compared.
+  // and what `read_needs` returned.
+  virtual Result<OrphanRemoval> RemoveOrphans(const OrphanSearch& search, const Permit& permit,
+                                              Deadline deadline) = 0;
 };
 
 }  // namespace lake::engine

@@ -13,14 +13,8 @@
 namespace lake::engine {
 namespace {
 
-// How much of a metadata file is read to learn whose it is. Writers put the table's UUID at the beginning.
-constexpr std::uint64_t kPrefixBytes = 4096;
 // Metadata files that one step reads.
 constexpr std::size_t kReadsMax = 64;
-
-bool IsMetadataFile(std::string_view path) {
-  return path.ends_with(".metadata.json") || path.ends_with(".metadata.json.gz");
-}
 
 std::optional<std::string> NormalOrNothing(std::string_view path) {
   Result<std::string> normal = NormalPath(path);
@@ -142,26 +136,12 @@ Status TableRemoval::CheckMetadataFile(const objstore::ObjectInfo& file, Deadlin
     return {};
   }
   const std::string what = "metadata file " + file.path;
-  Result<std::string> bytes =
-      objects_.GetRange(file.path, 0, std::min(file.size, kPrefixBytes), deadline);
-  std::optional<Uuid> uuid;
-  if (bytes.has_value()) {
-    uuid = TableUuidInPrefix(*bytes);
-    if (!uuid.has_value()) {
-      bytes = objects_.Get(file.path, iceberg::kTableMetadataBytesMax, deadline);
-    }
+  const Result<std::optional<Uuid>> read = ReadTableUuid(objects_, file, deadline);
+  if (!read.has_value()) {
+    return read.error().code() == ErrorCode::kNotFound ? Status()
+                                                       : Status(std::unexpected(read.error()));
   }
-  if (!bytes.has_value()) {
-    return bytes.error().code() == ErrorCode::kNotFound
-               ? Status()
-               : Status(std::unexpected(bytes.error().With(what)));
-  }
-  if (!uuid.has_value()) {
-    if (const Result<iceberg::TableMetadata> metadata = iceberg::ParseTableMetadata(*bytes);
-        metadata.has_value()) {
-      uuid = metadata->table_uuid;
-    }
-  }
+  const std::optional<Uuid>& uuid = *read;
   const std::optional<std::string> normal = NormalOrNothing(file.path);
   // What does not say whose it is belongs to the table whose metadata names it.
   const bool is_ours = uuid.has_value() ? *uuid == plan_.incarnation

@@ -1,13 +1,20 @@
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "lake/base/result.h"
 #include "lake/base/uuid.h"
 #include "lake/engine/table_uuid_internal.h"
+#include "lake/iceberg/table_metadata_json.h"
 
 namespace lake::engine {
 namespace {
+
+// How much of a metadata file is read to learn whose it is. Writers put the table's UUID at the beginning.
+constexpr std::uint64_t kPrefixBytes = 4096;
 
 // Goes through the tokens of JSON text as far as it reaches. Texts are views of what stands between the quotes.
 class Tokens {
@@ -99,6 +106,25 @@ std::optional<Uuid> TableUuidInPrefix(std::string_view prefix) {
     }
   }
   return std::nullopt;
+}
+
+bool IsMetadataFile(std::string_view path) {
+  return path.ends_with(".metadata.json") || path.ends_with(".metadata.json.gz");
+}
+
+Result<std::optional<Uuid>> ReadTableUuid(objstore::ObjectStore& objects,
+                                          const objstore::ObjectInfo& file, Deadline deadline) {
+  const std::string what = "metadata file " + file.path;
+  LAKE_TRY(std::string bytes,
+           WithContext(objects.GetRange(file.path, 0, std::min(file.size, kPrefixBytes), deadline),
+                       what));
+  if (const std::optional<Uuid> uuid = TableUuidInPrefix(bytes); uuid.has_value()) {
+    return uuid;
+  }
+  LAKE_TRY(bytes,
+           WithContext(objects.Get(file.path, iceberg::kTableMetadataBytesMax, deadline), what));
+  const Result<iceberg::TableMetadata> metadata = iceberg::ParseTableMetadata(bytes);
+  return metadata.has_value() ? std::optional(metadata->table_uuid) : std::nullopt;
 }
 
 }  // namespace lake::engine
