@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <CLI/CLI.hpp>
@@ -57,6 +59,8 @@ struct Raw {
   std::string incarnation;
   bool has_statement = false;
   bool dry_run = false;
+  std::string older_than = "3d";
+  bool remove = false;
   std::size_t limit = kDefaultOperations;
 };
 
@@ -394,6 +398,32 @@ Parsed<Command> BuildTableExpire(const Raw& raw) {
   return TableExpire{.what = std::move(what)};
 }
 
+// Reads a number of days or hours, such as 3d.
+Parsed<Duration> ReadAge(const std::string& text) {
+  constexpr std::uint32_t kAgeMax = 100'000;
+  std::uint32_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [unit, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || number > kAgeMax || unit + 1 != end ||
+      (*unit != 'd' && *unit != 'h')) {
+    return UsageError(fmt::format("--older-than '{}': not a number of days or hours", text),
+                      "for example --older-than 7d, or --older-than 36h");
+  }
+  const Duration age = std::chrono::hours(*unit == 'd' ? 24 * std::int64_t{number} : number);
+  if (age < metasrv::kOrphanAgeMin) {
+    return UsageError(fmt::format("--older-than '{}': less than 24h", text),
+                      "younger files may be those of an append that is not published yet");
+  }
+  return age;
+}
+
+Parsed<Command> BuildTableOrphans(const Raw& raw) {
+  TableOrphans command{.remove = raw.remove};
+  LAKE_TRY(command.name, ReadTableName(raw.name));
+  LAKE_TRY(command.older_than, ReadAge(raw.older_than));
+  return command;
+}
+
 Parsed<Command> BuildOperationsList(const Raw& raw) {
   return OperationsList{.limit = raw.limit};
 }
@@ -632,6 +662,19 @@ class Parser {
     AddName(expire, "NS.T", "The table", true);
     AddDryRun(expire);
     AddJson(expire);
+    CLI::App& orphans = AddLeaf(
+        group, "orphans", "Find a table's files that nothing needs, and remove them if asked to",
+        BuildTableOrphans,
+        "lake table orphans sales.orders\n"
+        "  lake table orphans sales.orders --older-than 7d --delete");
+    AddName(orphans, "NS.T", "The table", true);
+    orphans
+        .add_option("--older-than", raw_.older_than,
+                    "Only files older than this, as 7d or 36h; at least 24h (default 3d)")
+        ->type_name("DURATION")
+        ->option_text("DURATION");
+    orphans.add_flag("--delete", raw_.remove, "Remove them; without it they are only listed");
+    AddJson(orphans);
   }
 
   void AddMaintenanceCommands() {

@@ -66,6 +66,7 @@ const std::vector<std::vector<std::string>> kCommands = {
     {"table", "history"},
     {"table", "register"},
     {"table", "expire"},
+    {"table", "orphans"},
     {"table", "drop"},
     {"table", "undrop"},
     {"append"},
@@ -279,6 +280,16 @@ TEST(Arguments, TheRestOfTheCommandsAreRead) {
   EXPECT_FALSE(MustParseAs<Maintain>({"maintain"}).what.name.has_value());
   EXPECT_TRUE(MustParseAs<Maintain>({"maintain", "a.b", "--dry-run"}).what.dry_run);
   EXPECT_EQ(MustParseAs<TableExpire>({"table", "expire", "a.b"}).what.name->ToString(), "a.b");
+  const TableOrphans orphans = MustParseAs<TableOrphans>({"table", "orphans", "a.b"});
+  EXPECT_FALSE(orphans.remove);
+  EXPECT_EQ(orphans.older_than, std::chrono::hours(72));
+  EXPECT_EQ(
+      MustParseAs<TableOrphans>({"table", "orphans", "a.b", "--older-than", "36h", "--delete"})
+          .older_than,
+      std::chrono::hours(36));
+  for (const char* age : {"", "3", "d", "23h", "0d", "1.5d", "3dd", "3m", " 3d", "999999d"}) {
+    EXPECT_THAT(Refusal({"table", "orphans", "a.b", "--older-than", age}), HasSubstr("older-than"));
+  }
   EXPECT_EQ(MustParseAs<OperationsList>({"operations", "list"}).limit, 20U);
   EXPECT_EQ(MustParseAs<OperationsList>({"operations", "list", "--limit", "5"}).limit, 5U);
   EXPECT_EQ(

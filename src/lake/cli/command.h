@@ -138,6 +138,13 @@ struct TableExpire {
   MaintenanceArguments what;  // With a name.
 };
 
+// Find a table's files that nothing needs, and remove them if that is asked for.
+struct TableOrphans {
+  catalog::TableName name;
+  Duration older_than{};
+  bool remove = false;
+};
+
 // List operations, the newest first.
 struct OperationsList {
   std::size_t limit = 0;
@@ -186,8 +193,8 @@ struct Demo {
 using Command =
     std::variant<NamespaceCreate, NamespaceList, NamespaceShow, NamespaceSet, NamespaceDrop,
                  TableCreate, TableList, TableShow, TableHistory, TableRename, TableSet,
-                 TableRegister, TableExpire, TableDrop, TableUndrop, Append, Sql, StatusCommand,
-                 Check, Maintain, OperationsList, OperationsShow, Version, Demo>;
+                 TableRegister, TableExpire, TableOrphans, TableDrop, TableUndrop, Append, Sql,
+                 StatusCommand, Check, Maintain, OperationsList, OperationsShow, Version, Demo>;
 
 // What every command takes.
 struct GlobalOptions {

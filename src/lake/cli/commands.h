@@ -24,6 +24,7 @@ Outcome Run(const TableRegister& command, Context& context);
 Outcome Run(const TableDrop& command, Context& context);
 Outcome Run(const TableUndrop& command, Context& context);
 Outcome Run(const TableExpire& command, Context& context);
+Outcome Run(const TableOrphans& command, Context& context);
 Outcome Run(const Append& command, Context& context);
 Outcome Run(const Sql& command, Context& context);
 Outcome Run(const StatusCommand& command, Context& context);

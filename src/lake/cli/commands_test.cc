@@ -536,6 +536,29 @@ TEST_F(CommandsTest, ExpireIsOneStepOfOneTableAndADryRunIsPassedOn) {
               ElementsAre(metasrv::MaintenanceStep::kExpireSnapshots));
 }
 
+TEST_F(CommandsTest, OrphansAreListedUnlessTheyAreToBeRemoved) {
+  metasrv::MaintenanceReport report{.dry_run = true, .tables_seen = 1};
+  report.tables.push_back({.name = kTable,
+                           .orphans_removed = 3,
+                           .orphan_bytes = 2048,
+                           .orphan_paths = {"/w/t/a", "/w/t/b"}});
+  lake_.service.reports = {report, report};
+  const std::string text =
+      MustRun(TableOrphans{.name = kTable, .older_than = std::chrono::hours(48)});
+  EXPECT_THAT(text, HasSubstr("a.t: 3 orphans would be removed\n  /w/t/a\n  /w/t/b\n"
+                              "  and 1 file more\n"));
+  const boost::json::value json = MustRunJson(
+      TableOrphans{.name = kTable, .older_than = std::chrono::hours(48), .remove = true});
+  EXPECT_EQ(json.at("tables").at(0).at("orphan_paths").as_array().size(), 2U);
+  ASSERT_THAT(lake_.service.maintained, SizeIs(2));
+  EXPECT_TRUE(lake_.service.maintained[0].dry_run);
+  EXPECT_FALSE(lake_.service.maintained[1].dry_run);
+  EXPECT_EQ(lake_.service.maintained[0].table, kTable);
+  EXPECT_EQ(lake_.service.maintained[0].orphan_age, std::chrono::hours(48));
+  EXPECT_THAT(lake_.service.maintained[0].steps,
+              ElementsAre(metasrv::MaintenanceStep::kRemoveOrphans));
+}
+
 TEST_F(CommandsTest, OperationsAreListedAndCut) {
   const Uuid failed = FreshId();
   const Uuid pending = FreshId();

@@ -31,12 +31,16 @@ struct Total {
 };
 
 boost::json::value TableJson(const metasrv::TableMaintenance& table) {
-  return {{"table", table.name.ToString()},
-          {"snapshots_expired", table.snapshots_expired},
-          {"refs_expired", table.refs_expired},
-          {"files_removed", table.files_removed},
-          {"files_outside", table.files_outside},
-          {"problems", boost::json::array(table.problems.begin(), table.problems.end())}};
+  return {
+      {"table", table.name.ToString()},
+      {"snapshots_expired", table.snapshots_expired},
+      {"refs_expired", table.refs_expired},
+      {"files_removed", table.files_removed},
+      {"files_outside", table.files_outside},
+      {"orphans_removed", table.orphans_removed},
+      {"orphan_bytes", table.orphan_bytes},
+      {"orphan_paths", boost::json::array(table.orphan_paths.begin(), table.orphan_paths.end())},
+      {"problems", boost::json::array(table.problems.begin(), table.problems.end())}};
 }
 
 boost::json::value TotalJson(const Total& total) {
@@ -68,9 +72,20 @@ Status PrintTable(Output& out, const metasrv::TableMaintenance& table, bool dry_
   add(table.refs_expired, "ref", dry_run ? "would expire" : "expired");
   add(table.files_removed, "file", dry_run ? "would be removed" : "removed");
   add(table.files_outside, "file", "outside its location left");
+  add(table.orphans_removed, "orphan", dry_run ? "would be removed" : "removed");
   if (!parts.empty()) {
     LAKE_TRY_VOID(out.Write(
         fmt::format("{}: {}\n", table.name.ToString(), fmt::format("{}", fmt::join(parts, ", ")))));
+  }
+  for (const std::string& path : table.orphan_paths) {
+    LAKE_TRY_VOID(out.Write(fmt::format("  {}\n", Printable(path))));
+  }
+  if (table.orphan_paths.size() < table.orphans_removed) {
+    LAKE_TRY_VOID(out.Write(fmt::format(
+        "  and {} more\n", Count(table.orphans_removed - table.orphan_paths.size(), "file"))));
+  }
+  if (table.orphans_removed > 0) {
+    LAKE_TRY_VOID(out.Write(fmt::format("  {} in all\n", SizeText(table.orphan_bytes))));
   }
   for (const std::string& problem : table.problems) {
     LAKE_TRY_VOID(
@@ -198,6 +213,15 @@ Outcome Run(const TableExpire& command, Context& context) {
                   .steps = {metasrv::MaintenanceStep::kExpireSnapshots},
                   .dry_run = command.what.dry_run},
                  "lake table expire", context);
+}
+
+Outcome Run(const TableOrphans& command, Context& context) {
+  return Perform(
+      {.table = command.name,
+       .steps = {metasrv::MaintenanceStep::kRemoveOrphans},
+       .dry_run = !command.remove,
+       .orphan_age = std::chrono::duration_cast<std::chrono::milliseconds>(command.older_than)},
+      "lake table orphans", context);
 }
 
 }  // namespace lake::cli

@@ -145,6 +145,10 @@ void Maintenance::Stop() {
 }
 
 Result<MaintenanceReport> Maintenance::Run(const MaintenanceRequest& request, Deadline deadline) {
+  if (request.orphan_age < kOrphanAgeMin) {
+    return InvalidArgument(
+        "files younger than 24 hours are not removed: they may be published yet");
+  }
   LAKE_TRY(const lease::Epoch epoch, deps_.store.CurrentEpoch());
   const Work work{.request = request, .epoch = epoch, .deadline = deadline};
   LAKE_TRY_VOID(deps_.settler.EnsureScanned(epoch, deps_.clock, deadline));
@@ -328,7 +332,8 @@ void Maintenance::MaintainTables(const std::shared_ptr<Sweep>& sweep) {
     TableMaintenance report{.name = table.name};
     using Step = Status (Maintenance::*)(const Work&, const Table&, TableMaintenance&);
     const std::pair<MaintenanceStep, Step> steps[] = {
-        {MaintenanceStep::kExpireSnapshots, &Maintenance::ExpireSnapshots}};
+        {MaintenanceStep::kExpireSnapshots, &Maintenance::ExpireSnapshots},
+        {MaintenanceStep::kRemoveOrphans, &Maintenance::RemoveOrphans}};
     for (const auto& [step, run] : steps) {
       if (!work.request.steps.contains(step)) {
         continue;

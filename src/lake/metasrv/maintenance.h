@@ -105,6 +105,9 @@ class Maintenance {
   Status ExpireSnapshots(const Work& work, const Table& table, TableMaintenance& report);
   Status ExpireInTurn(const Work& work, const Table& table, Expired& expired);
 
+  Status RemoveOrphans(const Work& work, const Table& table, TableMaintenance& report);
+  Result<engine::TableNeeds> ReadNeeds(const Work& work, const Table& table) const;
+
   // Runs `work` in its turn of `key`, and waits for it until the deadline.
   Status RunInTurn(const std::string& key, Deadline deadline, std::function<Status()> work);
   // Returns the change that one step is.

@@ -19,7 +19,13 @@ enum class MaintenanceStep {
   kSettle,           // End what was left pending.
   kOperations,       // Forget operations that ended long ago.
   kExpireSnapshots,  // Give up old snapshots and refs, and remove what only they reach.
+  kRemoveOrphans,    // Remove old files that nothing needs. Only when it is asked for.
 };
+
+// How old a file must be to be removed as an orphan, if nobody says otherwise, and at least: whoever writes files publishes them within
+// that time, or may lose them.
+inline constexpr std::chrono::milliseconds kOrphanAgeDefault = std::chrono::days(3);
+inline constexpr std::chrono::milliseconds kOrphanAgeMin = std::chrono::hours(24);
 
 // Keep the store and its tables tidy.
 struct MaintenanceRequest {
@@ -29,6 +35,7 @@ struct MaintenanceRequest {
                                      MaintenanceStep::kOperations,
                                      MaintenanceStep::kExpireSnapshots};
   bool dry_run = false;  // Say what would be done and change nothing.
+  std::chrono::milliseconds orphan_age = kOrphanAgeDefault;  // At least kOrphanAgeMin.
   // Where an earlier call ended: its report's `next`. What is not of a table is done by a call without it.
   std::string after;
 };
@@ -43,12 +50,15 @@ struct TableMaintenance {
   std::uint64_t refs_expired = 0;
   std::uint64_t files_removed = 0;  // Not known in a dry run.
   std::uint64_t files_outside = 0;  // Needed by nobody, but not below the table's location: left.
+  std::uint64_t orphans_removed = 0;
+  std::uint64_t orphan_bytes = 0;
+  std::vector<std::string> orphan_paths;  // The first hundred.
   // What could not be done, one sentence each. The table is as sound as before; a later call tries again.
   std::vector<std::string> problems;
 
   bool empty() const {
     return snapshots_expired == 0 && refs_expired == 0 && files_removed == 0 &&
-           files_outside == 0 && problems.empty();
+           files_outside == 0 && orphans_removed == 0 && problems.empty();
   }
 };
 

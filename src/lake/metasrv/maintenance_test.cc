@@ -17,7 +17,7 @@
 
 #include "lake/base/thread.h"
 #include "lake/iceberg/table_update.h"
-#include "lake/metasrv/metasrv_test_internal.h"
+#include "lake/metasrv/maintenance_world_test_internal.h"
 #include "lake/metastore/memory/memory_metastore.h"
 #include "lake/objstore/memory/memory_objstore.h"
 #include "lake/testing/faulty_metastore.h"
@@ -39,126 +39,8 @@ using testing::IsError;
 using testing::IsOk;
 using ::testing::SizeIs;
 
-const catalog::Namespace kNs{{"n"}};
-const catalog::TableName kT{.ns = kNs, .name = "t"};
-constexpr WallTime kNow{milliseconds(1'790'000'000'000)};
-
-// A leader, its tables, and a process that may take over.
-class World {
- public:
-  World()
-      : random_(7),
-        meta_(clock_, {}),
-        objects_(clock_),
-        faulty_meta_(meta_),
-        faulty_objects_(objects_),
-        leader_(faulty_meta_, faulty_objects_, clock_, random_),
-        successor_(meta_, objects_, clock_, random_) {
-    clock_.SetWall(kNow);
-    // So that a walk over the hours of operations is short.
-    Write(std::string(catalog::kForgottenKey),
-          catalog::Encode(
-              catalog::ForgottenRecord{.before = catalog::OperationHour(kNow - days(2))}));
-    leader_.Win();
-    EXPECT_THAT(service().CreateNamespace({.ns = kNs}, Call()), IsOk());
-  }
-
-  Metasrv& service() { return leader_.service(); }
-
-  Node& leader() { return leader_; }
-
-  Node& successor() { return successor_; }
-
-  testing::ManualClock& clock() { return clock_; }
-
-  FaultyMetaStore& meta() { return faulty_meta_; }
-
-  FaultyObjectStore& objects() { return faulty_objects_; }
-
-  testing::SeededRandom& random() { return random_; }
-
-  objstore::MemoryObjectStore& under() { return objects_; }
-
-  Deadline Soon() const { return clock_.Now() + std::chrono::seconds(60); }
-
-  CallOptions Call() { return Call(Uuid::Random7(clock_, random_)); }
-
-  CallOptions Call(const Uuid& id) {
-    return {.operation = id, .retryable = true, .deadline = Soon()};
-  }
-
-  void Write(const std::string& key, const std::string& value) {
-    metastore::Transaction transaction;
-    transaction.Put(key, metastore::Expectation::Any(), value);
-    ASSERT_THAT(meta_.Commit(transaction, Soon()), IsOk());
-  }
-
-  void MakeTable(const catalog::TableName& name,
-                 std::map<std::string, std::string> properties = {}) {
-    ASSERT_THAT(
-        service().CreateTable(
-            {.name = name, .schema = TestSchema(), .properties = std::move(properties)}, Call()),
-        IsOk());
-  }
-
-  LoadedTable Load(const catalog::TableName& name) {
-    return successor_.service().LoadTable(name, Soon()).value();
-  }
-
-  AppendRequest Request(const catalog::TableName& name, std::int64_t rows) {
-    const LoadedTable table = Load(name);
-    const std::string path =
-        table.registration.location + "/data/" + Uuid::Random4(random_).ToString() + ".parquet";
-    const std::string bytes = "PAR1" + std::string(static_cast<std::size_t>(rows), 'x');
-    EXPECT_THAT(objects_.PutIfAbsent(path, bytes, Soon()), IsOk());
-    return {.name = name,
-            .incarnation = table.registration.incarnation,
-            .content = {path},
-            .files = {{.file_path = path,
-                       .record_count = rows,
-                       .file_size_in_bytes = static_cast<std::int64_t>(bytes.size())}}};
-  }
-
-  void Append(const catalog::TableName& name, int count = 1) {
-    for (int i = 0; i < count; ++i) {
-      ASSERT_THAT(service().Append(Request(name, 1), Call()), IsOk());
-    }
-  }
-
-  Result<MaintenanceReport> Maintain(MaintenanceRequest request = {}) {
-    return service().Maintain(request, Soon());
-  }
-
-  engine::CheckReport Check(const catalog::TableName& name) {
-    return engine::SnapshotReader(objects_, clock_).Check(*Load(name).metadata, Soon()).value();
-  }
-
-  bool HasTombstone(const Uuid& incarnation) {
-    return meta_.Get(catalog::TombstoneKey(incarnation), Soon()).value().has_value();
-  }
-
-  std::size_t CountPending() { return successor_.service().GetStatus(Soon())->pending.size(); }
-
- private:
-  testing::ManualClock clock_;
-  testing::SeededRandom random_;
-  metastore::MemoryMetaStore meta_;
-  objstore::MemoryObjectStore objects_;
-  FaultyMetaStore faulty_meta_;
-  FaultyObjectStore faulty_objects_;
-  Node leader_;
-  Node successor_;
-};
-
-// Makes a table whose older snapshots have expired: of five, one is left to keep.
-void MakeOldTable(World& world, const catalog::TableName& name) {
-  world.MakeTable(name);
-  world.Append(name, 5);
-  world.clock().SetWall(kNow + days(6));
-}
-
 TEST(Maintenance, NothingIsDoneWithoutAuthority) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   EXPECT_THAT(world.successor().service().Maintain({}, world.Soon()),
               IsError(ErrorCode::kNotLeader));
@@ -166,7 +48,7 @@ TEST(Maintenance, NothingIsDoneWithoutAuthority) {
 }
 
 TEST(Maintenance, OldSnapshotsAreGivenUpAsAnOperationAndTheirFilesGo) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   const std::string list = world.Load(kT).metadata->snapshots.front().manifest_list;
   const auto report = world.Maintain();
@@ -195,7 +77,7 @@ TEST(Maintenance, OldSnapshotsAreGivenUpAsAnOperationAndTheirFilesGo) {
 }
 
 TEST(Maintenance, ADryRunSaysWhatWouldBeDoneAndChangesNothing) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   const std::size_t commits = world.meta().commit_count();
   const LoadedTable before = world.Load(kT);
@@ -209,7 +91,7 @@ TEST(Maintenance, ADryRunSaysWhatWouldBeDoneAndChangesNothing) {
 }
 
 TEST(Maintenance, OneTableAloneIsMaintainedWhenItIsAskedFor) {
-  World world;
+  MaintenanceWorld world;
   const catalog::TableName other{.ns = kNs, .name = "u"};
   MakeOldTable(world, kT);
   world.clock().SetWall(kNow);
@@ -225,7 +107,7 @@ TEST(Maintenance, OneTableAloneIsMaintainedWhenItIsAskedFor) {
 
 // What a repeated id answers must not depend on the snapshot it made.
 TEST(Maintenance, AnOldAppendAnswersItsRecordedSuccessAfterItsSnapshotExpired) {
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT);
   const AppendRequest request = world.Request(kT, 3);
   const Uuid id = world.Call().operation;
@@ -244,7 +126,7 @@ TEST(Maintenance, AnOldAppendAnswersItsRecordedSuccessAfterItsSnapshotExpired) {
 }
 
 TEST(Maintenance, ATableThatFailsIsReportedAndHoldsUpNoOther) {
-  World world;
+  MaintenanceWorld world;
   const catalog::TableName damaged{.ns = kNs, .name = "damaged"};
   const catalog::TableName wrong{.ns = kNs, .name = "wrong"};
   MakeOldTable(world, kT);
@@ -271,7 +153,7 @@ using Operation = FaultyObjectStore::Operation;
 using ObjectFault = FaultyObjectStore::Fault;
 
 // Drops a table with its files while no file can be removed: the purge stops, and nobody runs it. Returns the incarnation.
-Uuid LeavePurge(World& world) {
+Uuid LeavePurge(MaintenanceWorld& world) {
   world.MakeTable(kT);
   world.Append(kT, 2);
   world.objects().SetRule([](const FaultyObjectStore::Request& request) {
@@ -286,7 +168,7 @@ Uuid LeavePurge(World& world) {
 }
 
 TEST(MaintenanceDropped, APurgeThatStoppedIsResumedAndAwaited) {
-  World world;
+  MaintenanceWorld world;
   const Uuid incarnation = LeavePurge(world);
   world.objects().SetRule(nullptr);
   const auto report = world.Maintain();
@@ -304,7 +186,7 @@ TEST(MaintenanceDropped, APurgeThatStoppedIsResumedAndAwaited) {
 }
 
 TEST(MaintenanceDropped, APurgeThatStopsAgainIsReportedAndHoldsUpNothing) {
-  World world;
+  MaintenanceWorld world;
   const Uuid incarnation = LeavePurge(world);
   const auto report = world.Maintain();
   ASSERT_THAT(report, IsOk());
@@ -314,7 +196,7 @@ TEST(MaintenanceDropped, APurgeThatStopsAgainIsReportedAndHoldsUpNothing) {
 }
 
 TEST(MaintenanceDropped, APurgeThatOutlastsTheCallIsSaidToGoOn) {
-  World world;
+  MaintenanceWorld world;
   const Uuid incarnation = LeavePurge(world);
   world.objects().SetRule([](const FaultyObjectStore::Request& request) {
     return request.operation == Operation::kDelete ? ObjectFault::kHoldAnswer : ObjectFault::kNone;
@@ -341,7 +223,7 @@ TEST(MaintenanceDropped, APurgeThatOutlastsTheCallIsSaidToGoOn) {
 }
 
 TEST(MaintenanceDropped, ATableThatWasDroppedLongAgoIsForgotten) {
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT);
   const Result<TableResult> dropped = world.service().DropTable({.name = kT}, world.Call());
   ASSERT_THAT(dropped, IsOk());
@@ -358,7 +240,7 @@ TEST(MaintenanceDropped, ATableThatWasDroppedLongAgoIsForgotten) {
 }
 
 TEST(MaintenanceDropped, ADryRunSaysWhatWouldBecomeOfDroppedTablesAndChangesNothing) {
-  World world;
+  MaintenanceWorld world;
   const Uuid purging = LeavePurge(world);
   world.objects().SetRule(nullptr);
   world.MakeTable(kT);
@@ -376,7 +258,7 @@ TEST(MaintenanceDropped, ADryRunSaysWhatWouldBecomeOfDroppedTablesAndChangesNoth
 }
 
 TEST(MaintenanceDropped, ADamagedTombstoneIsReportedAndHoldsUpNothing) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   world.Write(catalog::TombstoneKey(Uuid::Random4(world.random())), "{");
   const auto report = world.Maintain();
@@ -386,7 +268,7 @@ TEST(MaintenanceDropped, ADamagedTombstoneIsReportedAndHoldsUpNothing) {
 }
 
 TEST(Maintenance, ARecordThatDoesNotDecodeIsReportedAndPassedOver) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   world.Write("tbl/n/a", "{");
   world.Write("tbl/n/%61", "{}");
@@ -397,7 +279,7 @@ TEST(Maintenance, ARecordThatDoesNotDecodeIsReportedAndPassedOver) {
 }
 
 TEST(Maintenance, ATableWhoseFilesMayBelongToOthersIsLeftAlone) {
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT, {{"gc.enabled", "false"}});
   world.Append(kT, 3);
   world.clock().SetWall(kNow + days(6));
@@ -406,7 +288,7 @@ TEST(Maintenance, ATableWhoseFilesMayBelongToOthersIsLeftAlone) {
 }
 
 TEST(Maintenance, WhatAnEarlierLeaderLeftPendingIsSettled) {
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT);
   const AppendRequest request = world.Request(kT, 3);
   // Its publication never arrives.
@@ -434,7 +316,7 @@ TEST(Maintenance, WhatAnEarlierLeaderLeftPendingIsSettled) {
 // A leader that is replaced at any moment of its maintenance, before each of its calls, does no harm.
 TEST(Maintenance, AStaleLeaderIsFencedWhereverASuccessorTakesOver) {
   for (std::size_t call = 0;; ++call) {
-    World world;
+    MaintenanceWorld world;
     MakeOldTable(world, kT);
     world.meta().Inject({.when = FaultyMetaStore::AnyCall, .skip = call, .fault = {.before = [&] {
                                                                            world.successor().Win();
@@ -466,7 +348,7 @@ TEST(Maintenance, AStaleLeaderIsFencedWhereverASuccessorTakesOver) {
 
 // Files are removed after the publication. By then the epoch may be over, even if this process leads again.
 TEST(Maintenance, NoFileIsRemovedUnderAnotherEpochThanThatOfThePublication) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   const std::string list = world.Load(kT).metadata->snapshots.front().manifest_list;
   world.meta().Inject(
@@ -484,7 +366,7 @@ TEST(Maintenance, WhereverTheStoresFailTheNextCallFinishesAndTheTableIsWhole) {
   using Kind = FaultyMetaStore::Fault::Kind;
   for (const Kind kind : {Kind::kLoseRequest, Kind::kLoseAnswer}) {
     for (std::size_t skip = 0;; ++skip) {
-      World world;
+      MaintenanceWorld world;
       MakeOldTable(world, kT);
       world.meta().Inject(
           {.when = FaultyMetaStore::Commits, .skip = skip, .times = 5, .fault = {.kind = kind}});
@@ -502,7 +384,7 @@ TEST(Maintenance, WhereverTheStoresFailTheNextCallFinishesAndTheTableIsWhole) {
     }
   }
   for (std::size_t request = 1;; ++request) {
-    World world;
+    MaintenanceWorld world;
     MakeOldTable(world, kT);
     const std::size_t before = world.objects().requests().size();
     world.objects().FailNth(request, FaultyObjectStore::Fault::kLoseAnswer);
@@ -520,7 +402,7 @@ TEST(Maintenance, WhereverTheStoresFailTheNextCallFinishesAndTheTableIsWhole) {
 }
 
 TEST(Maintenance, AnAppendThatComesMeanwhileIsNotLost) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   const AppendRequest request = world.Request(kT, 7);
   // Another task of the table runs between the look at it and its turn.
@@ -541,7 +423,7 @@ TEST(Maintenance, AnAppendThatComesMeanwhileIsNotLost) {
 }
 
 TEST(Maintenance, ATableThatWasDroppedMeanwhileIsLeftAlone) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   world.meta().Inject({.when =
                            [](const FaultyMetaStore::Call& call) {
@@ -557,7 +439,7 @@ TEST(Maintenance, ATableThatWasDroppedMeanwhileIsLeftAlone) {
 }
 
 TEST(Maintenance, ManySmallAppendsDoNotLeaveALargeMetadataFile) {
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT, {{"lake.expire.max-snapshots", "20"}});
   world.Append(kT, 60);
   const auto report = world.Maintain();
@@ -570,7 +452,7 @@ TEST(Maintenance, ManySmallAppendsDoNotLeaveALargeMetadataFile) {
 }
 
 TEST(Maintenance, MoreTablesThanOneCallTakesAreDoneByTheNext) {
-  World world;
+  MaintenanceWorld world;
   MakeOldTable(world, kT);
   // Names of one table, which is as good as many tables here: they all load, and have nothing to expire once it is done.
   ASSERT_THAT(world.Maintain(), IsOk());
@@ -597,7 +479,7 @@ TEST(Maintenance, MoreTablesThanOneCallTakesAreDoneByTheNext) {
 
 TEST(Maintenance, ACallWhoseTimeIsOverSaysThatAnotherIsNeeded) {
   for (const bool in_walk : {true, false}) {
-    World world;
+    MaintenanceWorld world;
     MakeOldTable(world, kT);
     const Deadline deadline = world.Soon();
     // While operations are walked through, or while tables are looked for.

@@ -317,6 +317,7 @@ class MetaService {
   // Keeps the store and its tables tidy, as far as one call goes: at most kMaintenanceTablesMax tables, until the deadline. What
   // concerns one table alone and fails is in the report; what it did is done, whatever the answer.
   //   kNotFound           the one table asked for does not exist.
+  //   kInvalidArgument    `orphan_age` is less than kOrphanAgeMin. Nothing was done.
   //   kNotLeader, kFenced, kCancelled   another process leads, or this one stops: the leader goes on.
   //   kUnavailable        the store failed; call again.
   //   kDeadlineExceeded   the time was over before anything was begun.
