@@ -1,5 +1,7 @@
 #include "lake/engine/iceberg_engine.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <set>
@@ -9,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "lake/base/check.h"
+#include "lake/engine/attempt_files_internal.h"
 #include "lake/iceberg/manifest_list.h"
 #include "lake/iceberg/manifest_writer.h"
 #include "lake/iceberg/snapshot_summary.h"
@@ -21,33 +24,6 @@ namespace {
 
 // The format version of the tables that Lake writes.
 constexpr std::int32_t kFormatVersion = 2;
-
-constexpr std::string_view kMetadataSuffix = ".metadata.json";
-constexpr std::size_t kUuidLength = 36;
-
-// The names of an attempt's files, all made of its planned metadata file.
-struct AttemptFiles {
-  std::string manifest_list;
-  std::string manifest;
-};
-
-std::optional<AttemptFiles> FilesOf(std::string_view planned_location,
-                                    iceberg::SnapshotId snapshot_id) {
-  if (!planned_location.ends_with(kMetadataSuffix)) {
-    return std::nullopt;
-  }
-  const std::string_view stem =
-      planned_location.substr(0, planned_location.size() - kMetadataSuffix.size());
-  const std::size_t slash = stem.rfind('/');
-  if (slash == std::string_view::npos || stem.size() - slash <= kUuidLength) {
-    return std::nullopt;
-  }
-  const std::string_view directory = stem.substr(0, slash);
-  const std::string_view uuid = stem.substr(stem.size() - kUuidLength);
-  return AttemptFiles{.manifest_list = fmt::format("{}/snap-{}-{}.avro", directory,
-                                                   std::to_underlying(snapshot_id), uuid),
-                      .manifest = fmt::format("{}/{}-m0.avro", directory, uuid)};
-}
 
 iceberg::SnapshotChanges CountChanges(const std::vector<iceberg::DataFile>& files) {
   iceberg::SnapshotChanges changes;
@@ -218,14 +194,15 @@ Status IcebergEngine::CheckAppend(const iceberg::TableMetadata& metadata,
 Status IcebergEngine::Append(const AppendPlan& plan, Deadline deadline) {
   LAKE_CHECK(plan.base != nullptr && !plan.files.empty(), "an append has a base and files");
   LAKE_TRY_VOID(CheckTable(*plan.base));
-  const std::optional<AttemptFiles> names = FilesOf(plan.planned_location, plan.snapshot_id);
+  const std::optional<AttemptFiles> names =
+      AttemptFiles::Of(plan.planned_location, plan.snapshot_id);
   LAKE_CHECK(names.has_value(), "a planned location has the form that names the attempt's files");
 
   iceberg::ManifestList list{.format_version = kFormatVersion,
                              .snapshot_id = plan.snapshot_id,
                              .parent_snapshot_id = plan.base->current_snapshot_id,
                              .sequence_number = iceberg::NextSequenceNumber(*plan.base)};
-  LAKE_TRY(iceberg::ManifestFile added, WriteManifest(plan, names->manifest, deadline));
+  LAKE_TRY(iceberg::ManifestFile added, WriteManifest(plan, names->Manifest(0), deadline));
   list.manifests.push_back(std::move(added));
   const iceberg::Snapshot* parent = plan.base->current_snapshot();
   if (parent != nullptr) {
@@ -236,10 +213,10 @@ Status IcebergEngine::Append(const AppendPlan& plan, Deadline deadline) {
   LAKE_TRY_VOID(iceberg::AssignInherited(list));
   LAKE_TRY(const std::string bytes,
            iceberg::WriteManifestList(list, iceberg::AvroCodec::kDeflate, random_));
-  LAKE_TRY_VOID(objects_.PutIfAbsent(names->manifest_list, bytes, deadline));
+  LAKE_TRY_VOID(objects_.PutIfAbsent(names->manifest_list(), bytes, deadline));
 
   iceberg::Snapshot snapshot{.snapshot_id = plan.snapshot_id,
-                             .manifest_list = names->manifest_list};
+                             .manifest_list = names->manifest_list()};
   snapshot.summary = iceberg::MakeSummary(iceberg::SnapshotOperation::kAppend,
                                           CountChanges(plan.files), parent, plan.summary);
   LAKE_TRY(iceberg::TableMetadata next,
@@ -348,10 +325,8 @@ Result<MetadataPtr> IcebergEngine::Fetch(std::string_view metadata_location, Dea
 Status IcebergEngine::RemoveAttempt(std::string_view planned_location,
                                     iceberg::SnapshotId snapshot_id, Deadline deadline) {
   std::vector<std::string> paths = {std::string(planned_location)};
-  if (std::optional<AttemptFiles> files = FilesOf(planned_location, snapshot_id);
-      files.has_value()) {
-    paths.push_back(std::move(files->manifest_list));
-    paths.push_back(std::move(files->manifest));
+  if (const auto files = AttemptFiles::Of(planned_location, snapshot_id); files.has_value()) {
+    std::ranges::move(files->All(), std::back_inserter(paths));
   }
   return objects_.Delete(paths, deadline);
 }

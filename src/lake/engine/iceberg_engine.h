@@ -24,7 +24,7 @@ namespace lake::engine {
 //
 //   <location>/metadata/<version>-<epoch>-<uuid>.metadata.json
 //   <location>/metadata/snap-<snapshot id>-<uuid>.avro
-//   <location>/metadata/<uuid>-m0.avro
+//   <location>/metadata/<uuid>-m0.avro   Up to -m7: an append writes one manifest, a merge of manifests up to eight.
 //
 // Thread-safe. What it is given must outlive it.
 class IcebergEngine final : public TableEngine {

@@ -47,24 +47,35 @@ Result<std::vector<iceberg::ManifestFile>> SnapshotReader::ListManifests(
   return std::move(list.manifests);
 }
 
-Result<std::vector<iceberg::ManifestEntry>> SnapshotReader::ListLiveEntries(
-    const iceberg::TableMetadata& /*metadata*/, const iceberg::ManifestFile& manifest,
-    Deadline deadline) const {
+Status SnapshotReader::ForEachLiveEntry(
+    const iceberg::ManifestFile& manifest, Deadline deadline,
+    const std::function<Status(const iceberg::ManifestEntry&)>& visit) const {
   LAKE_TRY(std::string bytes,
            GetReferenced(objects_, manifest.manifest_path, "manifest", deadline));
   LAKE_TRY(iceberg::ManifestReader reader,
            iceberg::ManifestReader::Open(std::move(bytes), manifest));
-  std::vector<iceberg::ManifestEntry> entries;
+  iceberg::ManifestEntry entry;
   while (true) {
-    iceberg::ManifestEntry entry;
     LAKE_TRY(const bool more, reader.Next(entry));
     if (!more) {
-      return entries;
+      return {};
     }
     if (entry.is_live()) {
-      entries.push_back(std::move(entry));
+      LAKE_TRY_VOID(visit(entry));
     }
   }
+}
+
+Result<std::vector<iceberg::ManifestEntry>> SnapshotReader::ListLiveEntries(
+    const iceberg::TableMetadata& /*metadata*/, const iceberg::ManifestFile& manifest,
+    Deadline deadline) const {
+  std::vector<iceberg::ManifestEntry> entries;
+  LAKE_TRY_VOID(
+      ForEachLiveEntry(manifest, deadline, [&](const iceberg::ManifestEntry& entry) -> Status {
+        entries.push_back(entry);
+        return {};
+      }));
+  return entries;
 }
 
 Result<CheckReport> SnapshotReader::Check(const iceberg::TableMetadata& metadata,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ class SnapshotReader {
   Result<std::vector<iceberg::ManifestFile>> ListManifests(const iceberg::TableMetadata& metadata,
                                                            const iceberg::Snapshot& snapshot,
                                                            Deadline deadline) const;
+
+  // Calls `visit` with every entry of a manifest that is not deleted, with inherited values filled in, until it fails, and returns
+  // its error then. Holds the manifest's file and one entry. Errors as for ListManifests.
+  Status ForEachLiveEntry(const iceberg::ManifestFile& manifest, Deadline deadline,
+                          const std::function<Status(const iceberg::ManifestEntry&)>& visit) const;
 
   // Returns the entries of a manifest that are not deleted, with inherited values filled in. Errors as for ListManifests.
   Result<std::vector<iceberg::ManifestEntry>> ListLiveEntries(

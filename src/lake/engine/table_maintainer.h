@@ -9,7 +9,9 @@
 #include "lake/base/result.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
+#include "lake/engine/manifest_merge.h"
 #include "lake/engine/table_engine.h"
+#include "lake/iceberg/table_metadata.h"
 
 namespace lake::engine {
 
@@ -91,6 +93,24 @@ class TableMaintainer {
   // and what `read_needs` returned.
   virtual Result<OrphanRemoval> RemoveOrphans(const OrphanSearch& search, const Permit& permit,
                                               Deadline deadline) = 0;
+
+  // Returns which manifests of the current snapshot should be merged with which (manifest_merge.h); nothing if there is nothing to
+  // gain. Writes nothing. kInvalidArgument: a property of the table is wrong; the message names it.
+  virtual Result<std::vector<ManifestGroup>> PlanMerge(const iceberg::TableMetadata& metadata,
+                                                       Deadline deadline) = 0;
+
+  // Reads the manifests of a group that PlanMerge returned for `metadata` and makes the one of them that is to take their place, in
+  // memory. It takes a request for each of them, and `permit` is asked before each. kCorruption, too: what the manifest list says of
+  // one of them is not what is in it.
+  virtual Result<MergedManifest> MergeManifests(const iceberg::TableMetadata& metadata,
+                                                const ManifestGroup& group, const Permit& permit,
+                                                Deadline deadline) = 0;
+
+  // Writes the merged manifests and the list of a snapshot that has them in place of their sources and is otherwise the current one of
+  // `plan.base`, and returns the updates that make that so, for TableEngine::Commit with the same planned location. The
+  // files' names follow from that (TableEngine::RemoveAttempt removes them). The base may be a later version than that which the manifests were
+  // read of: a group of which it has not all any more is left out. kConflict: it has none of the groups, and nothing was written.
+  virtual Result<WrittenMerge> WriteMerge(const ManifestMergePlan& plan, Deadline deadline) = 0;
 };
 
 }  // namespace lake::engine

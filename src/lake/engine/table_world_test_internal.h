@@ -36,7 +36,7 @@ class TableWorld {
         faulty_(objects_),
         engine_(objects_, clock_, random_, {}),
         reader_(objects_, clock_),
-        maintainer_(faulty_, clock_) {
+        maintainer_(faulty_, clock_, random_) {
     location_ = Plan();
     EXPECT_THAT(engine_.Create(
                     {.incarnation = Uuid::Random4(random_),
@@ -124,6 +124,102 @@ class TableWorld {
                                   .summary = {{"operation", "replace"}},
                                   .schema_id = base->current_schema_id}},
             iceberg::SetSnapshotRef{.name = branch, .ref = {.snapshot_id = id}}});
+  }
+
+  // Makes a snapshot of main with one manifest more, of what is given.
+  void Add(std::int64_t snapshot, const std::vector<iceberg::ManifestEntry>& entries,
+           iceberg::ManifestContent content) {
+    const MetadataPtr base = Current();
+    const iceberg::SnapshotId id{snapshot};
+    const std::string manifest = fmt::format("{}/metadata/m-{}.avro", kLocation, snapshot);
+    iceberg::ManifestWriter writer =
+        iceberg::ManifestWriter::Make({.manifest_path = manifest,
+                                       .schema = base->current_schema(),
+                                       .partition_spec = base->default_spec(),
+                                       .content = content,
+                                       .snapshot_id = id},
+                                      random_)
+            .value();
+    for (const iceberg::ManifestEntry& entry : entries) {
+      EXPECT_THAT(writer.Append(entry), testing::IsOk());
+    }
+    iceberg::ManifestWriter::Finished finished = writer.Finish().value();
+    EXPECT_THAT(objects_.PutIfAbsent(manifest, finished.file, Soon()), testing::IsOk());
+    iceberg::ManifestList list{.snapshot_id = id,
+                               .sequence_number = iceberg::NextSequenceNumber(*base),
+                               .manifests = {finished.manifest}};
+    for (const iceberg::ManifestFile& old : Manifests()) {
+      list.manifests.push_back(old);
+    }
+    EXPECT_THAT(iceberg::AssignInherited(list), testing::IsOk());
+    const std::string path = fmt::format("{}/metadata/snap-{}.avro", kLocation, snapshot);
+    EXPECT_THAT(
+        objects_.PutIfAbsent(
+            path, iceberg::WriteManifestList(list, iceberg::AvroCodec::kDeflate, random_).value(),
+            Soon()),
+        testing::IsOk());
+    Commit(iceberg::SnapshotUpdates(
+        *base, {.snapshot_id = id, .manifest_list = path, .summary = {{"operation", "overwrite"}}},
+        clock_.WallNow()));
+  }
+
+  // The manifests of the current snapshot, and all live entries of a snapshot.
+  std::vector<iceberg::ManifestFile> Manifests() {
+    const MetadataPtr metadata = Current();
+    return metadata->current_snapshot() == nullptr
+               ? std::vector<iceberg::ManifestFile>()
+               : reader_.ListManifests(*metadata, *metadata->current_snapshot(), Soon()).value();
+  }
+
+  std::vector<iceberg::ManifestEntry> LiveEntries(const iceberg::Snapshot& snapshot) {
+    std::vector<iceberg::ManifestEntry> entries;
+    const MetadataPtr metadata = Current();
+    const std::vector<iceberg::ManifestFile> manifests =
+        reader_.ListManifests(*metadata, snapshot, Soon()).value();
+    for (const iceberg::ManifestFile& manifest : manifests) {
+      const std::vector<iceberg::ManifestEntry> live =
+          reader_.ListLiveEntries(*metadata, manifest, Soon()).value();
+      entries.insert(entries.end(), live.begin(), live.end());
+    }
+    return entries;
+  }
+
+  // Reads what PlanMerge finds in `metadata`.
+  Result<std::vector<MergedManifest>> ReadMerge(const MetadataPtr& metadata) {
+    LAKE_TRY(const std::vector<ManifestGroup> groups, maintainer_.PlanMerge(*metadata, Soon()));
+    std::vector<MergedManifest> merged;
+    for (const ManifestGroup& group : groups) {
+      LAKE_TRY(MergedManifest one,
+               maintainer_.MergeManifests(*metadata, group, [] { return Status(); }, Soon()));
+      merged.push_back(std::move(one));
+    }
+    return merged;
+  }
+
+  // Publishes what was read, on the table as it is now.
+  Result<WrittenMerge> WriteMerge(std::int64_t snapshot, std::vector<MergedManifest> merged) {
+    const std::string planned = Plan();
+    Result<WrittenMerge> written =
+        maintainer_.WriteMerge({.base = Current(),
+                                .planned_location = planned,
+                                .snapshot_id = iceberg::SnapshotId{snapshot},
+                                .merged = std::move(merged),
+                                .now = clock_.WallNow()},
+                               Soon());
+    if (!written.has_value()) {
+      EXPECT_THAT(engine_.RemoveAttempt(planned, iceberg::SnapshotId{snapshot}, Soon()),
+                  testing::IsOk());
+      return written;
+    }
+    EXPECT_THAT(engine_.Commit({.base = Current(),
+                                .base_location = location_,
+                                .planned_location = planned,
+                                .updates = written->updates,
+                                .now = clock_.WallNow()},
+                               Soon()),
+                testing::IsOk());
+    location_ = planned;
+    return written;
   }
 
   static iceberg::ManifestEntry Entry(iceberg::ManifestEntryStatus status, std::int64_t snapshot,

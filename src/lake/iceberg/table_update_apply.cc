@@ -156,21 +156,24 @@ WallTime NextTimestamp(const TableMetadata& base, WallTime now) {
   return std::max(base.last_updated, now);
 }
 
-Result<TableMetadata> AppendSnapshot(const TableMetadata& base, Snapshot snapshot,
-                                     const NextVersion& next) {
+std::vector<TableUpdate> SnapshotUpdates(const TableMetadata& base, Snapshot snapshot,
+                                         WallTime now) {
   snapshot.parent_snapshot_id = base.current_snapshot_id;
   snapshot.sequence_number = NextSequenceNumber(base);
-  snapshot.timestamp = NextTimestamp(base, next.now);
+  snapshot.timestamp = NextTimestamp(base, now);
   snapshot.schema_id = base.current_schema_id;
   SnapshotRef main{.snapshot_id = snapshot.snapshot_id};
   if (const auto old = base.refs.find(kMainBranch); old != base.refs.end()) {
     main = old->second;
     main.snapshot_id = snapshot.snapshot_id;
   }
-  return ApplyUpdates(base,
-                      {AddSnapshot{std::move(snapshot)},
-                       SetSnapshotRef{.name = std::string(kMainBranch), .ref = std::move(main)}},
-                      next);
+  return {AddSnapshot{std::move(snapshot)},
+          SetSnapshotRef{.name = std::string(kMainBranch), .ref = std::move(main)}};
+}
+
+Result<TableMetadata> AppendSnapshot(const TableMetadata& base, Snapshot snapshot,
+                                     const NextVersion& next) {
+  return ApplyUpdates(base, SnapshotUpdates(base, std::move(snapshot), next.now), next);
 }
 
 }  // namespace lake::iceberg

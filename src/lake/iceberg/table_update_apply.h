@@ -83,6 +83,10 @@ Result<TableMetadata> NewTableFromUpdates(const std::vector<TableUpdate>& update
 std::int64_t NextSequenceNumber(const TableMetadata& base);
 WallTime NextTimestamp(const TableMetadata& base, WallTime now);
 
+// Returns the updates that make `snapshot` the current one of `base`: it, filled in as AppendSnapshot says, and where main goes.
+std::vector<TableUpdate> SnapshotUpdates(const TableMetadata& base, Snapshot snapshot,
+                                         WallTime now);
+
 // Makes `snapshot` the current one of `base`. Its id, manifest list and summary are the caller's
 // (v3: first-row-id, which must be the base's next-row-id, and added-rows, too); parent, sequence
 // number, time stamp and schema id are filled in here. Errors as for ApplyUpdates.

@@ -43,7 +43,7 @@ class Node {
         slot_(clock),
         store_(raw, clock, slot_),
         engine_(objects, clock, random, {}),
-        maintainer_(objects, clock),
+        maintainer_(objects, clock, random),
         service_({.store = store_,
                   .engine = engine_,
                   .maintainer = maintainer_,

@@ -93,7 +93,7 @@ Result<std::unique_ptr<Embedded>> Embedded::Open(const EmbeddedOptions& options,
   const Uuid session = Uuid::Random7(clock, random);
   parts->reader.emplace(parts->objects, clock);
   parts->engine.emplace(parts->objects, clock, random, engine::IcebergEngine::Options{});
-  parts->maintainer.emplace(parts->objects, clock);
+  parts->maintainer.emplace(parts->objects, clock, random);
   parts->fenced.emplace(*parts->metastore, clock, parts->slot);
   parts->service.emplace(
       metasrv::Metasrv::Deps{.store = *parts->fenced,
