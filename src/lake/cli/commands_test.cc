@@ -486,14 +486,32 @@ TEST_F(CommandsTest, CheckReportsADamagedTableAndGoesOn) {
 TEST_F(CommandsTest, MaintainGoesOnUntilEverythingIsDone) {
   metasrv::MaintenanceReport first{
       .operations_settled = 1, .tables_seen = 1000, .complete = false, .next = "tbl/a/m"};
-  first.tables.push_back({.name = kTable, .snapshots_expired = 4, .files_removed = 1});
+  first.tables.push_back({.name = kTable,
+                          .manifests_merged = 1100,
+                          .manifests_written = 2,
+                          .snapshots_expired = 4,
+                          .files_removed = 1});
   lake_.service.reports = {first, metasrv::MaintenanceReport{.tables_seen = 7}};
   const std::string text = MustRun(Maintain{});
-  EXPECT_THAT(text, HasSubstr("a.t: 4 snapshots expired, 1 file removed\n"));
+  EXPECT_THAT(
+      text, HasSubstr("a.t: 1,100 manifests merged into 2, 4 snapshots expired, 1 file removed\n"));
   EXPECT_THAT(text, HasSubstr("1,007 tables seen, 1 operation settled"));
   ASSERT_THAT(lake_.service.maintained, SizeIs(2));
+  EXPECT_TRUE(
+      lake_.service.maintained[0].steps.contains(metasrv::MaintenanceStep::kMergeManifests));
   EXPECT_EQ(lake_.service.maintained[1].after, "tbl/a/m");
   EXPECT_EQ(lake_.connects.back().access, Access::kWrite);
+}
+
+TEST_F(CommandsTest, MaintainSaysWhichManifestsADryRunWouldMerge) {
+  metasrv::MaintenanceReport report{.dry_run = true, .tables_seen = 1};
+  report.tables.push_back({.name = kTable, .manifests_merged = 100, .manifests_written = 1});
+  lake_.service.reports = {report, report};
+  const Maintain command{.what = {.dry_run = true}};
+  EXPECT_THAT(MustRun(command), HasSubstr("a.t: 100 manifests would be merged into 1\n"));
+  const boost::json::value json = MustRunJson(command);
+  EXPECT_EQ(json.at("tables").at(0).at("manifests_merged").as_uint64(), 100U);
+  EXPECT_EQ(json.at("tables").at(0).at("manifests_written").as_uint64(), 1U);
 }
 
 TEST_F(CommandsTest, MaintainSaysWhatFailedAndWritesWhatWasDone) {

@@ -33,6 +33,8 @@ struct Total {
 boost::json::value TableJson(const metasrv::TableMaintenance& table) {
   return {
       {"table", table.name.ToString()},
+      {"manifests_merged", table.manifests_merged},
+      {"manifests_written", table.manifests_written},
       {"snapshots_expired", table.snapshots_expired},
       {"refs_expired", table.refs_expired},
       {"files_removed", table.files_removed},
@@ -68,6 +70,10 @@ Status PrintTable(Output& out, const metasrv::TableMaintenance& table, bool dry_
       parts.push_back(fmt::format("{} {}", Count(count, noun), verb));
     }
   };
+  if (table.manifests_merged > 0) {
+    parts.push_back(fmt::format("{} {} into {}", Count(table.manifests_merged, "manifest"),
+                                dry_run ? "would be merged" : "merged", table.manifests_written));
+  }
   add(table.snapshots_expired, "snapshot", dry_run ? "would expire" : "expired");
   add(table.refs_expired, "ref", dry_run ? "would expire" : "expired");
   add(table.files_removed, "file", dry_run ? "would be removed" : "removed");

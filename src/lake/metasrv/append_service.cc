@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <span>
 #include <utility>
 #include <variant>
 
@@ -23,18 +22,6 @@ using metastore::Rejected;
 constexpr int kRounds = 10;
 // After how many versions in a row the table's other changes get a turn.
 constexpr int kVersionsPerTurn = 16;
-
-// Snapshot ids are random, positive, and new to the table.
-iceberg::SnapshotId NewSnapshotId(const iceberg::TableMetadata& metadata, Random& random) {
-  while (true) {
-    std::uint64_t bits = 0;
-    random.Fill(std::as_writable_bytes(std::span(&bits, 1)));
-    const iceberg::SnapshotId id{static_cast<std::int64_t>(bits >> 1)};
-    if (id != iceberg::SnapshotId{0} && metadata.FindSnapshot(id) == nullptr) {
-      return id;
-    }
-  }
-}
 
 }  // namespace
 
@@ -240,7 +227,7 @@ void AppendService::AnswerAll(Group& group, const Error& error) {
 Result<TableResult> AppendService::MakeVersion(const Group& group, const Registered& base,
                                                const engine::MetadataPtr& metadata) {
   const Waiting& first = *group.front();
-  const iceberg::SnapshotId snapshot_id = NewSnapshotId(*metadata, deps_.random);
+  const iceberg::SnapshotId snapshot_id = deps_.versions.PlanSnapshotId(*metadata);
   const catalog::PendingTable table{
       .name = first.request.name,
       .incarnation = first.request.incarnation,

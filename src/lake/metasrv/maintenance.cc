@@ -332,6 +332,7 @@ void Maintenance::MaintainTables(const std::shared_ptr<Sweep>& sweep) {
     TableMaintenance report{.name = table.name};
     using Step = Status (Maintenance::*)(const Work&, const Table&, TableMaintenance&);
     const std::pair<MaintenanceStep, Step> steps[] = {
+        {MaintenanceStep::kMergeManifests, &Maintenance::MergeManifests},
         {MaintenanceStep::kExpireSnapshots, &Maintenance::ExpireSnapshots},
         {MaintenanceStep::kRemoveOrphans, &Maintenance::RemoveOrphans}};
     for (const auto& [step, run] : steps) {

@@ -76,6 +76,7 @@ class Maintenance {
  private:
   class Sweep;
   struct Expired;
+  struct Merge;
 
   // A table in its turn.
   struct Table {
@@ -102,6 +103,8 @@ class Maintenance {
   void MaintainTables(const std::shared_ptr<Sweep>& sweep);
 
   // Each does one step for one table.
+  Status MergeManifests(const Work& work, const Table& table, TableMaintenance& report);
+  Status MergeInTurn(const Work& work, const Table& table, Merge& merge);
   Status ExpireSnapshots(const Work& work, const Table& table, TableMaintenance& report);
   Status ExpireInTurn(const Work& work, const Table& table, Expired& expired);
 

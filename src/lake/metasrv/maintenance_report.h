@@ -18,6 +18,7 @@ enum class MaintenanceStep {
   kDropped,          // Resume purges, and forget tables that were dropped long ago.
   kSettle,           // End what was left pending.
   kOperations,       // Forget operations that ended long ago.
+  kMergeManifests,   // Make few of many small manifests.
   kExpireSnapshots,  // Give up old snapshots and refs, and remove what only they reach.
   kRemoveOrphans,    // Remove old files that nothing needs. Only when it is asked for.
 };
@@ -32,7 +33,7 @@ struct MaintenanceRequest {
   // Only this table's steps. Without it: the whole store, every table.
   std::optional<catalog::TableName> table;
   std::set<MaintenanceStep> steps = {MaintenanceStep::kDropped, MaintenanceStep::kSettle,
-                                     MaintenanceStep::kOperations,
+                                     MaintenanceStep::kOperations, MaintenanceStep::kMergeManifests,
                                      MaintenanceStep::kExpireSnapshots};
   bool dry_run = false;  // Say what would be done and change nothing.
   std::chrono::milliseconds orphan_age = kOrphanAgeDefault;  // At least kOrphanAgeMin.
@@ -46,6 +47,8 @@ inline constexpr std::size_t kMaintenanceTablesMax = 1000;
 // What was done to one table; in a dry run, what would be.
 struct TableMaintenance {
   catalog::TableName name;
+  std::uint64_t manifests_merged = 0;   // Of the current snapshot: so many
+  std::uint64_t manifests_written = 0;  // became so many.
   std::uint64_t snapshots_expired = 0;
   std::uint64_t refs_expired = 0;
   std::uint64_t files_removed = 0;  // Not known in a dry run.
@@ -57,8 +60,8 @@ struct TableMaintenance {
   std::vector<std::string> problems;
 
   bool empty() const {
-    return snapshots_expired == 0 && refs_expired == 0 && files_removed == 0 &&
-           files_outside == 0 && orphans_removed == 0 && problems.empty();
+    return manifests_merged == 0 && snapshots_expired == 0 && refs_expired == 0 &&
+           files_removed == 0 && files_outside == 0 && orphans_removed == 0 && problems.empty();
   }
 };
 

@@ -1,5 +1,6 @@
 #include "lake/metasrv/maintenance.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -502,6 +503,231 @@ TEST(Maintenance, ACallWhoseTimeIsOverSaysThatAnotherIsNeeded) {
     EXPECT_TRUE(next->complete);
     EXPECT_THAT(world.Load(kT).metadata->snapshots, SizeIs(1));
   }
+}
+
+// --- Merging of manifests.
+
+// Makes a table with as many manifests as are merged.
+void MakeScatteredTable(World& world, const catalog::TableName& name) {
+  world.MakeTable(name, {{"commit.manifest.min-count-to-merge", "4"}});
+  world.Append(name, 4);
+}
+
+std::vector<iceberg::ManifestFile> Manifests(World& world, const catalog::TableName& name) {
+  const LoadedTable table = world.Load(name);
+  return engine::SnapshotReader(world.under(), world.clock())
+      .ListManifests(*table.metadata, *table.metadata->current_snapshot(), world.Soon())
+      .value();
+}
+
+// The files below a table's location, but for versions of the metadata.
+std::set<std::string> FilesOf(World& world, const catalog::TableName& name) {
+  std::set<std::string> files;
+  const std::string prefix = world.Load(name).registration.location + "/";
+  const objstore::ObjectPage page = world.under().List(prefix, "", 1000, world.Soon()).value();
+  for (const objstore::ObjectInfo& object : page.objects) {
+    if (!object.path.ends_with(".json")) {
+      files.insert(object.path);
+    }
+  }
+  return files;
+}
+
+// Checks that the table has exactly what was appended to it.
+void ExpectWhole(World& world, std::size_t where) {
+  const engine::CheckReport check = world.Check(kT);
+  EXPECT_THAT(check.problems, IsEmpty()) << where;
+  EXPECT_EQ(check.rows, 4U) << where;
+  EXPECT_EQ(check.data_files, 4U) << where;
+}
+
+TEST(MaintenanceMerge, ManySmallManifestsBecomeOneAsAnOperation) {
+  World world;
+  MakeScatteredTable(world, kT);
+  const LoadedTable before = world.Load(kT);
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->tables, SizeIs(1));
+  EXPECT_EQ(report->tables[0].manifests_merged, 4U);
+  EXPECT_EQ(report->tables[0].manifests_written, 1U);
+  EXPECT_THAT(report->tables[0].problems, IsEmpty());
+  EXPECT_THAT(Manifests(world, kT), SizeIs(1));
+  const LoadedTable after = world.Load(kT);
+  EXPECT_EQ(after.registration.version, before.registration.version + 1);
+  const iceberg::Snapshot& snapshot = *after.metadata->current_snapshot();
+  EXPECT_EQ(snapshot.parent_snapshot_id, before.metadata->current_snapshot_id);
+  EXPECT_EQ(snapshot.summary.at("operation"), "replace");
+  EXPECT_EQ(snapshot.summary.at("total-records"), "4");
+  const auto operation =
+      world.service().FindOperation(after.registration.last_operation, world.Soon());
+  ASSERT_THAT(operation, IsOk());
+  EXPECT_EQ(operation->finished->kind, catalog::OperationKind::kMergeManifests);
+  EXPECT_EQ(operation->finished->result.snapshot_id, std::to_underlying(snapshot.snapshot_id));
+  ExpectWhole(world, 0);
+  // There is nothing more to do, and no version is made of that.
+  EXPECT_THAT(world.Maintain()->tables, IsEmpty());
+  EXPECT_EQ(world.Load(kT).registration.version, after.registration.version);
+  world.Append(kT);
+  EXPECT_EQ(world.Check(kT).rows, 5U);
+}
+
+TEST(MaintenanceMerge, ADryRunSaysWhatWouldBeMergedAndChangesNothing) {
+  World world;
+  MakeScatteredTable(world, kT);
+  const std::size_t commits = world.meta().commit_count();
+  const std::set<std::string> files = FilesOf(world, kT);
+  const auto report = world.Maintain({.dry_run = true});
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->tables.at(0).manifests_merged, 4U);
+  EXPECT_EQ(report->tables.at(0).manifests_written, 1U);
+  EXPECT_EQ(world.meta().commit_count(), commits);
+  EXPECT_EQ(FilesOf(world, kT), files);
+}
+
+TEST(MaintenanceMerge, AStaleLeaderIsFencedWhereverASuccessorTakesOver) {
+  for (std::size_t call = 0;; ++call) {
+    World world;
+    MakeScatteredTable(world, kT);
+    world.meta().Inject({.when = FaultyMetaStore::AnyCall, .skip = call, .fault = {.before = [&] {
+                                                                           world.successor().Win();
+                                                                         }}});
+    const auto report = world.Maintain();
+    const bool reached = world.meta().fault_count() > 0;
+    world.meta().Clear();
+    ExpectWhole(world, call);
+    if (!reached) {
+      EXPECT_THAT(report, IsOk());
+      EXPECT_GT(call, 3U);
+      break;
+    }
+    ASSERT_THAT(world.successor().service().Maintain({}, world.Soon()), IsOk()) << call;
+    EXPECT_THAT(Manifests(world, kT), SizeIs(1)) << call;
+    ExpectWhole(world, call);
+    EXPECT_EQ(world.CountPending(), 0U) << call;
+  }
+}
+
+TEST(MaintenanceMerge, WhereverTheMetastoreFailsTheNextCallFinishes) {
+  using Kind = FaultyMetaStore::Fault::Kind;
+  for (const Kind kind : {Kind::kLoseRequest, Kind::kLoseAnswer}) {
+    for (std::size_t skip = 0;; ++skip) {
+      World world;
+      MakeScatteredTable(world, kT);
+      world.meta().Inject(
+          {.when = FaultyMetaStore::Commits, .skip = skip, .times = 5, .fault = {.kind = kind}});
+      IgnoreError(world.Maintain(), "it may fail in any way");
+      const bool reached = world.meta().fault_count() > 0;
+      world.meta().Clear();
+      ExpectWhole(world, skip);
+      ASSERT_THAT(world.Maintain(), IsOk()) << skip;
+      EXPECT_THAT(Manifests(world, kT), SizeIs(1)) << skip;
+      ExpectWhole(world, skip);
+      EXPECT_EQ(world.CountPending(), 0U) << skip;
+      if (!reached) {
+        EXPECT_GT(skip, 1U);
+        break;
+      }
+    }
+  }
+}
+
+TEST(MaintenanceMerge, WhereverTheObjectStoreFailsTheNextCallFinishesAndNothingLiesAround) {
+  using Fault = FaultyObjectStore::Fault;
+  for (const Fault fault : {Fault::kRefuse, Fault::kLoseRequest, Fault::kLoseAnswer}) {
+    for (std::size_t request = 1;; ++request) {
+      World world;
+      MakeScatteredTable(world, kT);
+      const std::size_t before = world.objects().requests().size();
+      const std::set<std::string> files = FilesOf(world, kT);
+      world.objects().FailNth(request, fault);
+      IgnoreError(world.Maintain(), "it may fail in any way");
+      const bool reached = world.objects().requests().size() - before >= request;
+      ExpectWhole(world, request);
+      if (Manifests(world, kT).size() > 1) {
+        EXPECT_EQ(FilesOf(world, kT), files) << request;
+      }
+      ASSERT_THAT(world.Maintain(), IsOk()) << request;
+      EXPECT_THAT(Manifests(world, kT), SizeIs(1)) << request;
+      ExpectWhole(world, request);
+      // The merged manifest and its list.
+      EXPECT_EQ(FilesOf(world, kT).size(), files.size() + 2) << request;
+      if (!reached) {
+        EXPECT_GT(request, 6U);
+        break;
+      }
+    }
+  }
+}
+
+TEST(MaintenanceMerge, AnAppendThatComesWhileManifestsAreReadIsNotLost) {
+  World world;
+  MakeScatteredTable(world, kT);
+  const AppendRequest request = world.Request(kT, 7);
+  // The first request of the step is for the manifest list, the next is for a manifest.
+  bool done = false;
+  world.objects().InterruptNth(
+      2, [&] { done = world.service().Append(request, world.Call()).has_value(); }, {});
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_TRUE(done);
+  EXPECT_EQ(report->tables.at(0).manifests_merged, 4U);
+  EXPECT_THAT(Manifests(world, kT), SizeIs(2));
+  EXPECT_EQ(world.Check(kT).rows, 11U);
+  EXPECT_THAT(world.Check(kT).problems, IsEmpty());
+}
+
+TEST(MaintenanceMerge, ATableThatWasDroppedMeanwhileIsLeftAlone) {
+  World world;
+  MakeScatteredTable(world, kT);
+  world.objects().InterruptNth(
+      2, [&] { EXPECT_THAT(world.service().DropTable({.name = kT}, world.Call()), IsOk()); }, {});
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  EXPECT_THAT(report->tables, IsEmpty());
+}
+
+TEST(MaintenanceMerge, AWrongPropertyIsReported) {
+  World world;
+  world.MakeTable(kT, {{"commit.manifest.min-count-to-merge", "few"}});
+  world.Append(kT);
+  const auto report = world.Maintain();
+  ASSERT_THAT(report, IsOk());
+  ASSERT_THAT(report->tables, SizeIs(1));
+  EXPECT_THAT(report->tables[0].problems,
+              ElementsAre(HasSubstr("commit.manifest.min-count-to-merge")));
+}
+
+// With the defaults, and maintenance now and then.
+TEST(MaintenanceMerge, ManySmallAppendsLeaveFewManifestsAndASmallListAndMetadata) {
+  constexpr int kAppends = 220;
+  constexpr int kBetween = 110;
+  World world;
+  world.MakeTable(kT);
+  const auto list_bytes = [&] {
+    const std::string path = world.Load(kT).metadata->current_snapshot()->manifest_list;
+    return world.under().Stat(path, world.Soon())->size;
+  };
+  std::uint64_t largest_list = 0;
+  for (int done = 0; done < kAppends; done += kBetween) {
+    world.Append(kT, kBetween);
+    largest_list = std::max(largest_list, list_bytes());
+    const auto report = world.Maintain();
+    ASSERT_THAT(report, IsOk());
+    ASSERT_THAT(report->tables, SizeIs(1));
+    EXPECT_THAT(report->tables[0].problems, IsEmpty());
+    EXPECT_THAT(Manifests(world, kT), SizeIs(1));
+  }
+  const LoadedTable table = world.Load(kT);
+  EXPECT_THAT(table.metadata->snapshots, SizeIs(kAppends + kAppends / kBetween));
+  const std::uint64_t metadata_bytes =
+      world.under().Stat(table.registration.metadata_location, world.Soon())->size;
+  RecordProperty("largest_list_bytes", std::to_string(largest_list));
+  RecordProperty("list_bytes", std::to_string(list_bytes()));
+  RecordProperty("metadata_bytes", std::to_string(metadata_bytes));
+  EXPECT_LT(largest_list, 20'000U);
+  EXPECT_LT(list_bytes(), 5'000U);
+  EXPECT_LT(metadata_bytes, 300'000U);
+  EXPECT_EQ(world.Check(kT).rows, static_cast<std::uint64_t>(kAppends));
 }
 
 }  // namespace

@@ -159,10 +159,11 @@ struct Mutation {
   std::function<void(Recorded&)> run;
 };
 
-TableCommit Set(const catalog::TableName& name) {
+TableCommit Set(const catalog::TableName& name, const std::string& key = "k",
+                const std::string& value = "v") {
   return {.name = name,
           .requirements = {},
-          .updates = {iceberg::SetProperties{.updates = {{"k", "v"}}}}};
+          .updates = {iceberg::SetProperties{.updates = {{key, value}}}}};
 }
 
 std::vector<Mutation> Mutations() {
@@ -231,6 +232,19 @@ std::vector<Mutation> Mutations() {
          r.node().Win();
          EXPECT_THAT(r.service().Recover(r.Soon()), IsOk());
          EXPECT_THAT(r.service().GetStatus(r.Soon())->pending, IsEmpty());
+       }},
+      {"merge of manifests",
+       {kPendingPrefix, kTablePrefix, kOperationPrefix},
+       [](R& r) {
+         EXPECT_THAT(r.service().CommitTable(
+                         {.commit = Set(R::kT, "commit.manifest.min-count-to-merge", "2"),
+                          .content = {"m"}},
+                         r.Call()),
+                     IsOk());
+         const auto report = r.service().Maintain(
+             {.table = R::kT, .steps = {MaintenanceStep::kMergeManifests}}, r.Soon());
+         ASSERT_THAT(report, IsOk());
+         EXPECT_EQ(report->tables.at(0).manifests_merged, 2U);
        }},
       {"expiry of snapshots",
        {kPendingPrefix, kTablePrefix, kOperationPrefix},

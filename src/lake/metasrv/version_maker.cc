@@ -1,7 +1,10 @@
 #include "lake/metasrv/version_maker.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -24,6 +27,17 @@ std::string VersionMaker::PlanLocation(const std::string& table_location, std::u
                                        lease::Epoch epoch) const {
   return fmt::format("{}/metadata/{:05}-{}-{}.metadata.json", table_location, version,
                      epoch.value(), Uuid::Random4(deps_.random).ToString());
+}
+
+iceberg::SnapshotId VersionMaker::PlanSnapshotId(const iceberg::TableMetadata& metadata) const {
+  while (true) {
+    std::uint64_t bits = 0;
+    deps_.random.Fill(std::as_writable_bytes(std::span(&bits, 1)));
+    const iceberg::SnapshotId id{static_cast<std::int64_t>(bits >> 1)};
+    if (id != iceberg::SnapshotId{0} && metadata.FindSnapshot(id) == nullptr) {
+      return id;
+    }
+  }
 }
 
 Result<TableResult> VersionMaker::Make(const std::vector<Change>& changes,

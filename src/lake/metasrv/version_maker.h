@@ -11,6 +11,8 @@
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
 #include "lake/catalog/publications.h"
+#include "lake/iceberg/ids.h"
+#include "lake/iceberg/table_metadata.h"
 #include "lake/lease/epoch.h"
 #include "lake/metasrv/operations.h"
 #include "lake/metasrv/record_reader.h"
@@ -46,6 +48,9 @@ class VersionMaker {
   // attempts, of whatever leader, ever write the same file.
   std::string PlanLocation(const std::string& table_location, std::uint64_t version,
                            lease::Epoch epoch) const;
+
+  // Returns the id of a snapshot that a version is to add: random, positive, and new to the table.
+  iceberg::SnapshotId PlanSnapshotId(const iceberg::TableMetadata& metadata) const;
 
   // Makes the version that `engine_commit` writes to `table.planned_location`, on the base that `table` holds, for all of
   // `changes` together. They have one kind and epoch and different ids; the first one names the version.
