@@ -166,7 +166,7 @@ def run_all(run, tidy):
     if not run_build(run, "asan", ["all", "all_verify_interface_header_sets"]):
         return
     run_ctest(run, "asan", ["--label-exclude", RELEASE_ONLY_LABEL])
-    if not run_build(run, "release", ["lake", "lake_golden_tool", "benches"]):
+    if not run_build(run, "release", ["lake", "lake_golden_tool", "lake_update_tool", "benches"]):
         return
     run_ctest(run, "release", ["--label-regex", RELEASE_LABELS])
     if not run_build(run, "tsan", ["all"]):

@@ -18,6 +18,7 @@ from pyiceberg.conversions import from_bytes
 from pyiceberg.manifest import DataFileContent, FileFormat, ManifestEntryStatus
 from pyiceberg.schema import Schema
 from pyiceberg.table import StaticTable
+from pyiceberg.table.snapshots import Operation
 from pyiceberg.types import (
     BinaryType,
     BooleanType,
@@ -345,6 +346,11 @@ def entries(table):
     ]
 
 
+def described(data_file):
+    """Returns the fields of a data file in a form that compares by value; PyIceberg's lazy maps compare by identity."""
+    return [dict(value.items()) if hasattr(value, "items") else repr(value) for value in data_file._data]
+
+
 def leaf_ids(table, parquet):
     """Returns the field id of each column of a Parquet file, by position, told by the table's schema."""
     ids = []
@@ -566,3 +572,41 @@ def test_an_empty_table_is_read(lake, duck):
     assert table.current_snapshot() is None
     assert table.properties["owner"] == "ünïcode"
     assert table.scan().to_arrow().num_rows == 0
+
+
+def test_merged_manifests_hold_what_was_in_them(filled, duck):
+    lake, sources = filled
+    table = lake.read("n.t")
+    before = {entry.data_file.file_path: entry for entry in entries(table)}
+    ids = [snapshot.snapshot_id for snapshot in table.snapshots()]
+    earlier = [(snapshot_id, rows(table, snapshot_id=snapshot_id)) for snapshot_id in ids]
+    lake.run("table", "set", "n.t", "--property", "commit.manifest.min-count-to-merge=2")
+    reported = json.loads(lake.run("maintain", "n.t", "--json"))
+    assert [(table["manifests_merged"], table["manifests_written"]) for table in reported["tables"]] == [(3, 1)]
+    table = lake.read("n.t")
+    snapshot = table.current_snapshot()
+    assert snapshot.summary.operation == Operation.REPLACE
+    assert snapshot.parent_snapshot_id == earlier[-1][0]
+    (manifest,) = snapshot.manifests(table.io)
+    assert (manifest.added_files_count, manifest.existing_files_count, manifest.deleted_files_count) == (0, 3, 0)
+    assert (manifest.sequence_number, manifest.min_sequence_number) == (4, 1)
+    merged = {entry.data_file.file_path: entry for entry in entries(table)}
+    assert merged.keys() == before.keys()
+    for path, entry in merged.items():
+        was = before[path]
+        assert entry.status == ManifestEntryStatus.EXISTING
+        assert (entry.snapshot_id, entry.sequence_number, entry.file_sequence_number) == (
+            was.snapshot_id,
+            was.sequence_number,
+            was.file_sequence_number,
+        )
+        assert described(entry.data_file) == described(was.data_file)
+    for snapshot_id, expected in earlier:
+        assert rows(table, snapshot_id=snapshot_id) == expected
+    assert rows(table) == earlier[-1][1]
+    check_duckdb_rows(duck, lake.metadata_location("n.t"), [path for path, _ in sources])
+    path = sources[0][0].parent / "after.parquet"
+    lay_down(path, [example_row(40)])
+    lake.run("append", "n.t", path)
+    assert len(rows(lake.read("n.t"))) == len(earlier[-1][1]) + 1
+    assert max(entry.sequence_number for entry in entries(lake.read("n.t"))) == 5

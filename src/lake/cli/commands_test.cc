@@ -510,8 +510,8 @@ TEST_F(CommandsTest, MaintainSaysWhichManifestsADryRunWouldMerge) {
   const Maintain command{.what = {.dry_run = true}};
   EXPECT_THAT(MustRun(command), HasSubstr("a.t: 100 manifests would be merged into 1\n"));
   const boost::json::value json = MustRunJson(command);
-  EXPECT_EQ(json.at("tables").at(0).at("manifests_merged").as_uint64(), 100U);
-  EXPECT_EQ(json.at("tables").at(0).at("manifests_written").as_uint64(), 1U);
+  EXPECT_EQ(json.at("tables").at(0).at("manifests_merged").to_number<std::uint64_t>(), 100U);
+  EXPECT_EQ(json.at("tables").at(0).at("manifests_written").to_number<std::uint64_t>(), 1U);
 }
 
 TEST_F(CommandsTest, MaintainSaysWhatFailedAndWritesWhatWasDone) {

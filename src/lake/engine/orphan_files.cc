@@ -11,6 +11,7 @@
 #include "lake/engine/table_files.h"
 #include "lake/engine/table_uuid_internal.h"
 #include "lake/iceberg/table_metadata_json.h"
+#include "lake/iceberg/table_properties.h"
 
 namespace lake::engine {
 namespace {
@@ -22,7 +23,6 @@ constexpr std::string_view kMetadataSuffix = ".metadata.json";
 constexpr std::size_t kUuidLength = 36;
 // By which Hadoop's tables say what is current.
 constexpr std::string_view kVersionHint = "/metadata/version-hint.text";
-constexpr const char* kGarbageProperty = "gc.enabled";
 
 std::string_view NameOf(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
@@ -44,11 +44,6 @@ std::optional<std::string> AttemptOf(std::string_view planned) {
   }
   const std::string_view uuid = stem.substr(stem.size() - kUuidLength);
   return Uuid::Parse(uuid).has_value() ? std::optional<std::string>(uuid) : std::nullopt;
-}
-
-bool IsTrue(std::string_view value) {
-  return std::ranges::equal(value, std::string_view("true"),
-                            [](char a, char b) { return (a | 0x20) == b; });
 }
 
 }  // namespace
@@ -172,10 +167,10 @@ Status OrphanFiles::CheckTable(const TableNeeds& needs) const {
     return Conflict(fmt::format("the table says that it lies at {}, not at {}", metadata.location,
                                 search_.location));
   }
-  const auto collected = metadata.properties.find(kGarbageProperty);
-  if (collected != metadata.properties.end() && !IsTrue(collected->second)) {
-    return Conflict(fmt::format("{} is '{}': its files may belong to others, and none is removed",
-                                kGarbageProperty, collected->second));
+  if (!iceberg::OwnsItsFiles(metadata)) {
+    return Conflict(
+        fmt::format("{} is not true: its files may belong to others, and none is removed",
+                    iceberg::kGarbageCollectionProperty));
   }
   return {};
 }

@@ -14,7 +14,7 @@ bool OwnsItsFiles(const TableMetadata& metadata) {
   std::string value = found->second;
   std::ranges::transform(value, value.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return value != "false";
+  return value == "true";
 }
 
 }  // namespace lake::iceberg

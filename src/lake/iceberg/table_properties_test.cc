@@ -10,11 +10,11 @@ namespace {
 TEST(TableProperties, ATableOwnsItsFilesUnlessItSaysOtherwise) {
   TableMetadata metadata;
   EXPECT_TRUE(OwnsItsFiles(metadata));
-  for (const std::string value : {"true", "", "no"}) {
+  for (const std::string value : {"true", "True"}) {
     metadata.properties[kGarbageCollectionProperty] = value;
     EXPECT_TRUE(OwnsItsFiles(metadata)) << value;
   }
-  for (const std::string value : {"false", "False", "FALSE"}) {
+  for (const std::string value : {"false", "FALSE", "", "no"}) {
     metadata.properties[kGarbageCollectionProperty] = value;
     EXPECT_FALSE(OwnsItsFiles(metadata)) << value;
   }

@@ -508,12 +508,13 @@ TEST(Maintenance, ACallWhoseTimeIsOverSaysThatAnotherIsNeeded) {
 // --- Merging of manifests.
 
 // Makes a table with as many manifests as are merged.
-void MakeScatteredTable(World& world, const catalog::TableName& name) {
+void MakeScatteredTable(MaintenanceWorld& world, const catalog::TableName& name) {
   world.MakeTable(name, {{"commit.manifest.min-count-to-merge", "4"}});
   world.Append(name, 4);
 }
 
-std::vector<iceberg::ManifestFile> Manifests(World& world, const catalog::TableName& name) {
+std::vector<iceberg::ManifestFile> Manifests(MaintenanceWorld& world,
+                                             const catalog::TableName& name) {
   const LoadedTable table = world.Load(name);
   return engine::SnapshotReader(world.under(), world.clock())
       .ListManifests(*table.metadata, *table.metadata->current_snapshot(), world.Soon())
@@ -521,7 +522,7 @@ std::vector<iceberg::ManifestFile> Manifests(World& world, const catalog::TableN
 }
 
 // The files below a table's location, but for versions of the metadata.
-std::set<std::string> FilesOf(World& world, const catalog::TableName& name) {
+std::set<std::string> FilesOf(MaintenanceWorld& world, const catalog::TableName& name) {
   std::set<std::string> files;
   const std::string prefix = world.Load(name).registration.location + "/";
   const objstore::ObjectPage page = world.under().List(prefix, "", 1000, world.Soon()).value();
@@ -534,7 +535,7 @@ std::set<std::string> FilesOf(World& world, const catalog::TableName& name) {
 }
 
 // Checks that the table has exactly what was appended to it.
-void ExpectWhole(World& world, std::size_t where) {
+void ExpectWhole(MaintenanceWorld& world, std::size_t where) {
   const engine::CheckReport check = world.Check(kT);
   EXPECT_THAT(check.problems, IsEmpty()) << where;
   EXPECT_EQ(check.rows, 4U) << where;
@@ -542,7 +543,7 @@ void ExpectWhole(World& world, std::size_t where) {
 }
 
 TEST(MaintenanceMerge, ManySmallManifestsBecomeOneAsAnOperation) {
-  World world;
+  MaintenanceWorld world;
   MakeScatteredTable(world, kT);
   const LoadedTable before = world.Load(kT);
   const auto report = world.Maintain();
@@ -572,7 +573,7 @@ TEST(MaintenanceMerge, ManySmallManifestsBecomeOneAsAnOperation) {
 }
 
 TEST(MaintenanceMerge, ADryRunSaysWhatWouldBeMergedAndChangesNothing) {
-  World world;
+  MaintenanceWorld world;
   MakeScatteredTable(world, kT);
   const std::size_t commits = world.meta().commit_count();
   const std::set<std::string> files = FilesOf(world, kT);
@@ -586,7 +587,7 @@ TEST(MaintenanceMerge, ADryRunSaysWhatWouldBeMergedAndChangesNothing) {
 
 TEST(MaintenanceMerge, AStaleLeaderIsFencedWhereverASuccessorTakesOver) {
   for (std::size_t call = 0;; ++call) {
-    World world;
+    MaintenanceWorld world;
     MakeScatteredTable(world, kT);
     world.meta().Inject({.when = FaultyMetaStore::AnyCall, .skip = call, .fault = {.before = [&] {
                                                                            world.successor().Win();
@@ -611,7 +612,7 @@ TEST(MaintenanceMerge, WhereverTheMetastoreFailsTheNextCallFinishes) {
   using Kind = FaultyMetaStore::Fault::Kind;
   for (const Kind kind : {Kind::kLoseRequest, Kind::kLoseAnswer}) {
     for (std::size_t skip = 0;; ++skip) {
-      World world;
+      MaintenanceWorld world;
       MakeScatteredTable(world, kT);
       world.meta().Inject(
           {.when = FaultyMetaStore::Commits, .skip = skip, .times = 5, .fault = {.kind = kind}});
@@ -635,7 +636,7 @@ TEST(MaintenanceMerge, WhereverTheObjectStoreFailsTheNextCallFinishesAndNothingL
   using Fault = FaultyObjectStore::Fault;
   for (const Fault fault : {Fault::kRefuse, Fault::kLoseRequest, Fault::kLoseAnswer}) {
     for (std::size_t request = 1;; ++request) {
-      World world;
+      MaintenanceWorld world;
       MakeScatteredTable(world, kT);
       const std::size_t before = world.objects().requests().size();
       const std::set<std::string> files = FilesOf(world, kT);
@@ -660,7 +661,7 @@ TEST(MaintenanceMerge, WhereverTheObjectStoreFailsTheNextCallFinishesAndNothingL
 }
 
 TEST(MaintenanceMerge, AnAppendThatComesWhileManifestsAreReadIsNotLost) {
-  World world;
+  MaintenanceWorld world;
   MakeScatteredTable(world, kT);
   const AppendRequest request = world.Request(kT, 7);
   // The first request of the step is for the manifest list, the next is for a manifest.
@@ -677,7 +678,7 @@ TEST(MaintenanceMerge, AnAppendThatComesWhileManifestsAreReadIsNotLost) {
 }
 
 TEST(MaintenanceMerge, ATableThatWasDroppedMeanwhileIsLeftAlone) {
-  World world;
+  MaintenanceWorld world;
   MakeScatteredTable(world, kT);
   world.objects().InterruptNth(
       2, [&] { EXPECT_THAT(world.service().DropTable({.name = kT}, world.Call()), IsOk()); }, {});
@@ -687,7 +688,7 @@ TEST(MaintenanceMerge, ATableThatWasDroppedMeanwhileIsLeftAlone) {
 }
 
 TEST(MaintenanceMerge, AWrongPropertyIsReported) {
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT, {{"commit.manifest.min-count-to-merge", "few"}});
   world.Append(kT);
   const auto report = world.Maintain();
@@ -701,7 +702,7 @@ TEST(MaintenanceMerge, AWrongPropertyIsReported) {
 TEST(MaintenanceMerge, ManySmallAppendsLeaveFewManifestsAndASmallListAndMetadata) {
   constexpr int kAppends = 220;
   constexpr int kBetween = 110;
-  World world;
+  MaintenanceWorld world;
   world.MakeTable(kT);
   const auto list_bytes = [&] {
     const std::string path = world.Load(kT).metadata->current_snapshot()->manifest_list;
