@@ -254,6 +254,7 @@ Result<WrittenMerge> IcebergMaintainer::WriteMerge(const ManifestMergePlan& plan
 
   // What stands in place of each manifest of the list: itself, or for a source, what it became a part of or nothing.
   std::vector<const iceberg::ManifestFile*> after;
+  after.reserve(before.size());
   for (const iceberg::ManifestFile& manifest : before) {
     after.push_back(&manifest);
   }

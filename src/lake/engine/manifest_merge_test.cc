@@ -26,7 +26,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::IsError;
 using testing::IsOk;
-using ::testing::Not;
 using ::testing::SizeIs;
 using enum iceberg::ManifestEntryStatus;
 
@@ -67,11 +66,11 @@ TEST(ManifestMerge, KeepsEveryLiveEntryWithItsSnapshotSequenceNumbersAndStatisti
   TableWorld world;
   MergeEagerly(world);
   iceberg::DataFile with = world.NewFile("with");
-  with.column_sizes = {{iceberg::FieldId{1}, 40}};
-  with.value_counts = {{iceberg::FieldId{1}, 1}};
-  with.null_value_counts = {{iceberg::FieldId{1}, 0}};
-  with.lower_bounds = {{iceberg::FieldId{1}, std::string("\1\0\0\0\0\0\0\0", 8)}};
-  with.upper_bounds = {{iceberg::FieldId{1}, std::string("\2\0\0\0\0\0\0\0", 8)}};
+  with.column_sizes.Set(iceberg::FieldId{1}, 40);
+  with.value_counts.Set(iceberg::FieldId{1}, 1);
+  with.null_value_counts.Set(iceberg::FieldId{1}, 0);
+  with.lower_bounds.Set(iceberg::FieldId{1}, std::string("\1\0\0\0\0\0\0\0", 8));
+  with.upper_bounds.Set(iceberg::FieldId{1}, std::string("\2\0\0\0\0\0\0\0", 8));
   with.split_offsets = {4, 100};
   with.key_metadata = "key";
   with.sort_order_id = iceberg::SortOrderId{0};

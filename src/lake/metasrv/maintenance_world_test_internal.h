@@ -107,7 +107,7 @@ class MaintenanceWorld {
     }
   }
 
-  Result<MaintenanceReport> Maintain(MaintenanceRequest request = {}) {
+  Result<MaintenanceReport> Maintain(const MaintenanceRequest& request = {}) {
     return service().Maintain(request, Soon());
   }
 
