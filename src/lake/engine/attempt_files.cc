@@ -19,8 +19,7 @@ constexpr std::size_t kUuidLength = 36;
 
 }  // namespace
 
-std::optional<AttemptFiles> AttemptFiles::Of(std::string_view planned_location,
-                                             iceberg::SnapshotId snapshot_id) {
+std::optional<std::string_view> AttemptUuid(std::string_view planned_location) {
   if (!planned_location.ends_with(kMetadataSuffix)) {
     return std::nullopt;
   }
@@ -30,12 +29,20 @@ std::optional<AttemptFiles> AttemptFiles::Of(std::string_view planned_location,
   if (slash == std::string_view::npos || stem.size() - slash <= kUuidLength) {
     return std::nullopt;
   }
-  const std::string_view directory = stem.substr(0, slash);
-  const std::string_view uuid = stem.substr(stem.size() - kUuidLength);
+  return stem.substr(stem.size() - kUuidLength);
+}
+
+std::optional<AttemptFiles> AttemptFiles::Of(std::string_view planned_location,
+                                             iceberg::SnapshotId snapshot_id) {
+  const std::optional<std::string_view> uuid = AttemptUuid(planned_location);
+  if (!uuid.has_value()) {
+    return std::nullopt;
+  }
+  const std::string_view directory = planned_location.substr(0, planned_location.rfind('/'));
   AttemptFiles files;
   files.manifest_list_ =
-      fmt::format("{}/snap-{}-{}.avro", directory, std::to_underlying(snapshot_id), uuid);
-  files.manifest_prefix_ = fmt::format("{}/{}-m", directory, uuid);
+      fmt::format("{}/snap-{}-{}.avro", directory, std::to_underlying(snapshot_id), *uuid);
+  files.manifest_prefix_ = fmt::format("{}/{}-m", directory, *uuid);
   return files;
 }
 

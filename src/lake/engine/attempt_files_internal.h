@@ -13,6 +13,9 @@ namespace lake::engine {
 // The most manifests that one attempt writes. The names of all that it may have written follow from its plan.
 inline constexpr std::size_t kAttemptManifestsMax = 8;
 
+// Returns the UUID that the names of all files of an attempt hold which plans this metadata file; nothing for one of another form.
+std::optional<std::string_view> AttemptUuid(std::string_view planned_location);
+
 // The names of an attempt's files, all made of its planned metadata file (see IcebergEngine).
 class AttemptFiles {
  public:

@@ -8,7 +8,6 @@
 
 #include "lake/engine/expired_files_internal.h"
 #include "lake/engine/iceberg_maintainer.h"
-#include "lake/iceberg/manifest_reader.h"
 
 namespace lake::engine {
 namespace {
@@ -46,7 +45,7 @@ Result<FileRemoval> ExpiredFiles::Remove() {
 }
 
 Status ExpiredFiles::AddManifests(const iceberg::Snapshot& snapshot, Manifests& manifests) {
-  LAKE_TRY_VOID(CheckTime());
+  LAKE_TRY_VOID(MayGoOn());
   LAKE_TRY(std::vector<iceberg::ManifestFile> listed,
            deps_.reader.ListManifests(*version_.before, snapshot, deadline_));
   for (iceberg::ManifestFile& manifest : listed) {
@@ -73,26 +72,10 @@ Status ExpiredFiles::FindManifests() {
 
 Status ExpiredFiles::ForEachFile(const iceberg::ManifestFile& manifest,
                                  const std::function<Status(const std::string& path)>& visit) {
-  LAKE_TRY_VOID(CheckTime());
-  const std::string what = "manifest " + manifest.manifest_path;
-  Result<std::string> bytes =
-      deps_.objects.Get(manifest.manifest_path, kManifestBytesMax, deadline_);
-  if (!bytes.has_value() && bytes.error().code() == ErrorCode::kNotFound) {
-    return Corruption(what + " is missing");
-  }
-  LAKE_TRY(std::string found, WithContext(std::move(bytes), what));
-  LAKE_TRY(iceberg::ManifestReader reader,
-           iceberg::ManifestReader::Open(std::move(found), manifest));
-  iceberg::ManifestEntry entry;
-  while (true) {
-    LAKE_TRY(const bool more, reader.Next(entry));
-    if (!more) {
-      return {};
-    }
-    if (entry.is_live()) {
-      LAKE_TRY_VOID(visit(entry.data_file.file_path));
-    }
-  }
+  LAKE_TRY_VOID(MayGoOn());
+  return deps_.reader.ForEachLiveEntry(
+      manifest, deadline_,
+      [&](const iceberg::ManifestEntry& entry) { return visit(entry.data_file.file_path); });
 }
 
 Status ExpiredFiles::RemoveDataFiles() {
@@ -174,8 +157,7 @@ Status ExpiredFiles::Remove(const Paths& paths) {
     if (batch.empty()) {
       return {};
     }
-    LAKE_TRY_VOID(CheckTime());
-    LAKE_TRY_VOID(permit_());
+    LAKE_TRY_VOID(MayGoOn());
     LAKE_TRY_VOID(deps_.objects.Delete(batch, deadline_));
     removal_.files += batch.size();
     batch.clear();
@@ -194,7 +176,7 @@ Status ExpiredFiles::Remove(const Paths& paths) {
   return flush();
 }
 
-Status ExpiredFiles::CheckTime() const {
+Status ExpiredFiles::MayGoOn() const {
   if (deps_.clock.Now() >= deadline_) {
     return DeadlineExceeded("removal of expired files: the time is over");
   }

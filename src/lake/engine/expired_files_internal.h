@@ -57,7 +57,7 @@ class ExpiredFiles {
   Status ForEachFile(const iceberg::ManifestFile& manifest,
                      const std::function<Status(const std::string& path)>& visit);
   Status Remove(const Paths& paths);
-  Status CheckTime() const;
+  Status MayGoOn() const;
 
   const Deps deps_;
   const ExpiredVersion& version_;

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "lake/engine/attempt_files_internal.h"
 #include "lake/engine/iceberg_maintainer.h"
 #include "lake/engine/orphan_files_internal.h"
 #include "lake/engine/table_files.h"
@@ -19,8 +20,6 @@ namespace {
 // How many files one call lists or removes.
 constexpr std::size_t kPageMax = 1000;
 
-constexpr std::string_view kMetadataSuffix = ".metadata.json";
-constexpr std::size_t kUuidLength = 36;
 // By which Hadoop's tables say what is current.
 constexpr std::string_view kVersionHint = "/metadata/version-hint.text";
 
@@ -31,19 +30,6 @@ std::string_view NameOf(std::string_view path) {
 // Whether other programs take what lies at a path below a location for hidden, and not for files of the table.
 bool IsHidden(std::string_view below) {
   return below.contains("/.") || below.contains("/_");
-}
-
-// Returns the UUID by which all files of an attempt are called that plans this metadata file; nothing for another form.
-std::optional<std::string> AttemptOf(std::string_view planned) {
-  if (!planned.ends_with(kMetadataSuffix)) {
-    return std::nullopt;
-  }
-  const std::string_view stem = planned.substr(0, planned.size() - kMetadataSuffix.size());
-  if (stem.size() < kUuidLength) {
-    return std::nullopt;
-  }
-  const std::string_view uuid = stem.substr(stem.size() - kUuidLength);
-  return Uuid::Parse(uuid).has_value() ? std::optional<std::string>(uuid) : std::nullopt;
 }
 
 }  // namespace
@@ -185,8 +171,8 @@ Status OrphanFiles::SubtractReached(const MetadataPtr& metadata,
 }
 
 Status OrphanFiles::SubtractPlanned(const std::string& planned) {
-  const std::optional<std::string> attempt = AttemptOf(planned);
-  if (!attempt.has_value()) {
+  const std::optional<std::string_view> attempt = AttemptUuid(planned);
+  if (!attempt.has_value() || !Uuid::Parse(*attempt).has_value()) {
     return Conflict(
         fmt::format("a pending operation plans the metadata file {}, whose name does not say what "
                     "belongs to it",
