@@ -4,8 +4,6 @@
 #include <unordered_set>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "lake/engine/expired_files_internal.h"
 #include "lake/engine/iceberg_maintainer.h"
 

@@ -154,8 +154,7 @@ Result<ChangeResult> Metasrv::CommitTables(const CommitTablesRequest& request,
   LAKE_TRY(
       Change change,
       Begin(StatementOf(OperationKind::kCommitTables, request.commits, request.content), options));
-  LAKE_TRY(const TableResult done, Commit(request.commits, std::move(change), options.deadline));
-  return ChangeResult{.epoch = done.epoch, .replayed = done.replayed};
+  return WithoutVersion(Commit(request.commits, std::move(change), options.deadline));
 }
 
 Result<TableResult> Metasrv::Commit(std::vector<TableCommit> commits, Change change,

@@ -5,7 +5,6 @@
 #include <string>
 #include <tuple>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,11 +22,6 @@ namespace lake::metasrv {
 namespace {
 
 using catalog::OperationKind;
-using metastore::CommitResult;
-using metastore::Rejected;
-
-// How often a publication starts again because what it had read changed.
-constexpr int kRounds = 10;
 
 }  // namespace
 
@@ -68,69 +62,62 @@ Result<TableResult> Metasrv::DropTable(const DropTableRequest& request,
   const Uuid incarnation = registration->record.incarnation;
   return RunInTurn(TableTurn(incarnation), options.deadline,
                    [this, request, incarnation, change = std::move(change)] {
-                     return DropInTurn(request, incarnation, change);
+                     return Publish(change, {request.name}, "table " + request.name.ToString(),
+                                    [&] { return TryDropTable(request, incarnation, change); });
                    });
 }
 
-Result<TableResult> Metasrv::DropInTurn(const DropTableRequest& request, const Uuid& incarnation,
-                                        const Change& change) {
+Result<std::optional<TableResult>> Metasrv::TryDropTable(const DropTableRequest& request,
+                                                         const Uuid& incarnation,
+                                                         const Change& change) {
   const catalog::TableName& name = request.name;
-  for (int round = 0; round < kRounds; ++round) {
-    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, name));
-    if (earlier.has_value()) {
-      return *earlier;
+  LAKE_TRY_VOID(settler_.SettleTable(incarnation, change.epoch));
+  LAKE_TRY(const auto registration, reader_.ReadRegistration(name));
+  if (!registration.has_value() || registration->record.incarnation != incarnation) {
+    return operations_.Fail(change, NoSuchTable(name), name);
+  }
+  if (request.purge) {
+    if (const Status owned = CheckOwnsItsFiles(name, registration->record); !owned.has_value()) {
+      return operations_.Fail(change, owned.error(), name);
     }
-    LAKE_TRY_VOID(settler_.SettleTable(incarnation, change.epoch));
-    LAKE_TRY(const auto registration, reader_.ReadRegistration(name));
-    if (!registration.has_value() || registration->record.incarnation != incarnation) {
-      return operations_.Fail(change, NoSuchTable(name), name);
+    // What could not be removed later is refused now, while the table is still there.
+    const auto removable =
+        deps_.engine.StartRemoval({.incarnation = incarnation,
+                                   .location = registration->record.location,
+                                   .metadata_location = registration->record.metadata_location});
+    if (!removable.has_value()) {
+      return operations_.Fail(
+          change, removable.error().With(fmt::format("table {} cannot be purged", name.ToString())),
+          name);
     }
-    if (request.purge) {
-      if (const Status owned = CheckOwnsItsFiles(name, registration->record); !owned.has_value()) {
-        return operations_.Fail(change, owned.error(), name);
-      }
-      // What could not be removed later is refused now, while the table is still there.
-      const auto removable =
-          deps_.engine.StartRemoval({.incarnation = incarnation,
-                                     .location = registration->record.location,
-                                     .metadata_location = registration->record.metadata_location});
-      if (!removable.has_value()) {
-        return operations_.Fail(
-            change,
-            removable.error().With(fmt::format("table {} cannot be purged", name.ToString())),
-            name);
-      }
-    }
-    catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
-    outcome.record.result.metadata_location = registration->record.metadata_location;
-    LAKE_TRY(const metastore::Transaction transaction,
-             catalog::DropTable(
-                 {.name = name,
-                  .registration_bytes = registration->bytes,
-                  .incarnation = incarnation,
-                  .tombstone = {.name = name,
-                                .registration = registration->bytes,
-                                .purge = request.purge,
-                                .state = std::string(request.purge ? catalog::kPurgingState
-                                                                   : catalog::kDroppedState),
-                                .dropped = deps_.clock.WallNow()},
-                  .directory = Uuid::Random4(deps_.random),
-                  .outcome = std::move(outcome)}));
-    LAKE_TRY_VOID(Failpoint("before-drop"));
-    LAKE_TRY(const CommitResult result,
-             operations_.CommitOutcome(transaction, change.epoch, change.id));
-    if (std::holds_alternative<Rejected>(result)) {
-      continue;
-    }
+  }
+  catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
+  outcome.record.result.metadata_location = registration->record.metadata_location;
+  LAKE_TRY(const metastore::Transaction transaction,
+           catalog::DropTable(
+               {.name = name,
+                .registration_bytes = registration->bytes,
+                .incarnation = incarnation,
+                .tombstone = {.name = name,
+                              .registration = registration->bytes,
+                              .purge = request.purge,
+                              .state = std::string(request.purge ? catalog::kPurgingState
+                                                                 : catalog::kDroppedState),
+                              .dropped = deps_.clock.WallNow()},
+                .directory = Uuid::Random4(deps_.random),
+                .outcome = std::move(outcome)}));
+  LAKE_TRY_VOID(Failpoint("before-drop"));
+  LAKE_TRY(std::optional<TableResult> dropped,
+           CommitAttempt(transaction, change,
+                         {.incarnation = incarnation,
+                          .metadata_location = registration->record.metadata_location}));
+  if (dropped.has_value()) {
     IgnoreError(Failpoint("after-drop"), "the table is dropped");
     if (request.purge) {
       IgnoreError(drops_.StartPurge(incarnation, change.epoch), "a sweep starts it later");
     }
-    return TableResult{.incarnation = incarnation,
-                       .metadata_location = registration->record.metadata_location,
-                       .epoch = change.epoch.value()};
   }
-  return Unavailable(fmt::format("table {}: it keeps changing; retry", name.ToString()));
+  return dropped;
 }
 
 Result<TableResult> Metasrv::UndropTable(const UndropTableRequest& request,
@@ -144,33 +131,24 @@ Result<TableResult> Metasrv::UndropTable(const UndropTableRequest& request,
                                  .names = {request.name.ToString()},
                                  .options = std::move(which)},
                                 options));
-  return RunInTurn(
-      NameTurn(request.name), options.deadline,
-      [this, request, change = std::move(change)] { return UndropInTurn(request, change); });
+  return RunInTurn(NameTurn(request.name), options.deadline,
+                   [this, request, change = std::move(change)] {
+                     return Publish(change, {request.name}, "table " + request.name.ToString(),
+                                    [&] { return TryUndropTable(request, change); });
+                   });
 }
 
-Result<TableResult> Metasrv::UndropInTurn(const UndropTableRequest& request, const Change& change) {
-  for (int round = 0; round < kRounds; ++round) {
-    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
-    if (earlier.has_value()) {
-      return *earlier;
-    }
-    const Result<catalog::Undropping> undropping =
-        PlanUndrop(request, change, deps_.clock.Now() + options_.engine_timeout);
-    if (!undropping.has_value()) {
-      return operations_.Fail(change, undropping.error(), request.name);
-    }
-    LAKE_TRY(const metastore::Transaction transaction, catalog::UndropTable(*undropping));
-    LAKE_TRY(const CommitResult result,
-             operations_.CommitOutcome(transaction, change.epoch, change.id));
-    if (!std::holds_alternative<Rejected>(result)) {
-      return TableResult{.incarnation = undropping->registration.incarnation,
-                         .metadata_location = undropping->registration.metadata_location,
-                         .epoch = change.epoch.value()};
-    }
+Result<std::optional<TableResult>> Metasrv::TryUndropTable(const UndropTableRequest& request,
+                                                           const Change& change) {
+  const Result<catalog::Undropping> undropping =
+      PlanUndrop(request, change, deps_.clock.Now() + options_.engine_timeout);
+  if (!undropping.has_value()) {
+    return operations_.Fail(change, undropping.error(), request.name);
   }
-  return Unavailable(
-      fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
+  LAKE_TRY(const metastore::Transaction transaction, catalog::UndropTable(*undropping));
+  return CommitAttempt(transaction, change,
+                       {.incarnation = undropping->registration.incarnation,
+                        .metadata_location = undropping->registration.metadata_location});
 }
 
 Result<catalog::Undropping> Metasrv::PlanUndrop(const UndropTableRequest& request,
@@ -191,7 +169,7 @@ Result<catalog::Undropping> Metasrv::PlanUndrop(const UndropTableRequest& reques
   }
   LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
   if (!ns.has_value()) {
-    return NotFound(fmt::format("namespace {} does not exist", request.name.ns.ToString()));
+    return std::unexpected(NoSuchNamespace(request.name.ns));
   }
   // Nobody who has seen the table before its drop can take it for unchanged.
   registration.last_operation = change.id;

@@ -12,6 +12,7 @@
 #include "lake/base/thread_annotations.h"
 #include "lake/catalog/keyspace.h"
 #include "lake/metasrv/load_registered.h"
+#include "lake/metasrv/not_found.h"
 #include "lake/metasrv/request_digest.h"
 #include "lake/metasrv/ticket.h"
 
@@ -282,7 +283,7 @@ Result<bool> Maintenance::FindTables(const Work& work, Sweep& sweep, Maintenance
     const catalog::TableName& name = *work.request.table;
     LAKE_TRY(const auto found, deps_.reader.ReadRegistration(name));
     if (!found.has_value()) {
-      return NotFound(fmt::format("table {} does not exist", name.ToString()));
+      return std::unexpected(NoSuchTable(name));
     }
     LAKE_TRY(std::string key, catalog::TableKey(name));
     sweep.Add(std::move(key), Table{.name = name, .registration = found->record});

@@ -192,6 +192,11 @@ Result<std::optional<TableResult>> Metasrv::FindEarlier(
   return operations_.Replay(change, table, others);
 }
 
+Result<ChangeResult> Metasrv::WithoutVersion(const Result<TableResult>& result) {
+  LAKE_TRY_VOID(result);
+  return ChangeResult{.epoch = result->epoch, .replayed = result->replayed};
+}
+
 Result<TableResult> Metasrv::Publish(const Change& change,
                                      const std::vector<catalog::TableName>& tables,
                                      const std::string& what, const Attempt& attempt) {

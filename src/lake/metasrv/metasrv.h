@@ -145,6 +145,8 @@ class Metasrv final : public MetaService {
   Result<std::optional<TableResult>> FindEarlier(
       const Change& change, const std::optional<catalog::TableName>& table,
       const std::vector<catalog::TableName>& others = {});
+  // Returns what is answered for a change that makes no version of one table.
+  static Result<ChangeResult> WithoutVersion(const Result<TableResult>& result);
   // One attempt at a change that is one publication; nothing when what it had read changed meanwhile.
   using Attempt = std::function<Result<std::optional<TableResult>>()>;
   // Returns the earlier outcome of a change, or that of the first attempt that nobody disturbs. kUnavailable when `what` keeps
@@ -175,7 +177,8 @@ class Metasrv final : public MetaService {
   Result<Change> BeginCreate(const CreateTableRequest& request, const CallOptions& options);
   engine::CreatePlan PlanCreate(const CreateTableRequest& request, const Change& change) const;
   Result<TableResult> CreateInTurn(const CreateTableRequest& request, const Change& change);
-  Result<TableResult> RegisterInTurn(const RegisterTableRequest& request, const Change& change);
+  Result<std::optional<TableResult>> TryRegisterTable(const RegisterTableRequest& request,
+                                                      const Change& change);
   Status CheckNameIsFree(const catalog::TableName& name) const;
 
   // dropping.cc.
@@ -185,9 +188,10 @@ class Metasrv final : public MetaService {
     catalog::Tombstone tombstone;
   };
 
-  Result<TableResult> DropInTurn(const DropTableRequest& request, const Uuid& incarnation,
-                                 const Change& change);
-  Result<TableResult> UndropInTurn(const UndropTableRequest& request, const Change& change);
+  Result<std::optional<TableResult>> TryDropTable(const DropTableRequest& request,
+                                                  const Uuid& incarnation, const Change& change);
+  Result<std::optional<TableResult>> TryUndropTable(const UndropTableRequest& request,
+                                                    const Change& change);
   // Returns the tombstone that is to be undropped. kNotFound, kConflict as of UndropTable.
   Result<FoundTombstone> FindDropped(const UndropTableRequest& request, Deadline deadline) const;
   Result<catalog::Undropping> PlanUndrop(const UndropTableRequest& request, const Change& change,

@@ -13,11 +13,6 @@
 namespace lake::metasrv {
 namespace {
 
-Result<NamespaceResult> OfNamespace(const Result<TableResult>& result) {
-  LAKE_TRY_VOID(result);
-  return NamespaceResult{.epoch = result->epoch, .replayed = result->replayed};
-}
-
 std::string What(const catalog::Namespace& ns) {
   return "namespace " + ns.ToString();
 }
@@ -31,7 +26,7 @@ Result<NamespaceResult> Metasrv::CreateNamespace(const CreateNamespaceRequest& r
                                        .names = {request.ns.ToString()},
                                        .options = request.properties},
                                       options));
-  return OfNamespace(
+  return WithoutVersion(
       Publish(change, {}, What(request.ns), [&] { return TryCreateNamespace(request, change); }));
 }
 
@@ -71,7 +66,8 @@ Result<NamespaceResult> Metasrv::DropNamespace(const catalog::Namespace& ns,
   LAKE_TRY(
       const Change change,
       Begin({.kind = catalog::OperationKind::kDropNamespace, .names = {ns.ToString()}}, options));
-  return OfNamespace(Publish(change, {}, What(ns), [&] { return TryDropNamespace(ns, change); }));
+  return WithoutVersion(
+      Publish(change, {}, What(ns), [&] { return TryDropNamespace(ns, change); }));
 }
 
 Result<std::optional<TableResult>> Metasrv::TryDropNamespace(const catalog::Namespace& ns,
@@ -113,8 +109,8 @@ Result<NamespaceResult> Metasrv::SetNamespaceProperties(
                   .options = request.updates,
                   .content = {request.removals.begin(), request.removals.end()}},
                  options));
-  return OfNamespace(Publish(change, {}, What(request.ns),
-                             [&] { return TrySetNamespaceProperties(request, change); }));
+  return WithoutVersion(Publish(change, {}, What(request.ns),
+                                [&] { return TrySetNamespaceProperties(request, change); }));
 }
 
 Result<std::optional<TableResult>> Metasrv::TrySetNamespaceProperties(

@@ -74,9 +74,8 @@ Result<ChangeResult> Metasrv::RenameView(const RenameRequest& request, const Cal
   LAKE_TRY_VOID(catalog::Validate(request.from));
   LAKE_TRY_VOID(catalog::Validate(request.to));
   LAKE_TRY(const Change change, Begin(StatementOf(OperationKind::kRenameView, request), options));
-  LAKE_TRY(const TableResult renamed, Publish(change, {}, "view " + request.from.ToString(),
-                                              [&] { return TryRenameView(request, change); }));
-  return ChangeResult{.epoch = renamed.epoch, .replayed = renamed.replayed};
+  return WithoutVersion(Publish(change, {}, "view " + request.from.ToString(),
+                                [&] { return TryRenameView(request, change); }));
 }
 
 Result<std::optional<TableResult>> Metasrv::TryRenameView(const RenameRequest& request,

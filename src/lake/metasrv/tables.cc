@@ -2,7 +2,6 @@
 #include <optional>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,8 +18,6 @@ namespace lake::metasrv {
 namespace {
 
 using catalog::OperationKind;
-using metastore::CommitResult;
-using metastore::Rejected;
 
 // How often a publication starts again because what it had read changed.
 constexpr int kRounds = 10;
@@ -100,7 +97,7 @@ Result<TableResult> Metasrv::CreateInTurn(const CreateTableRequest& request, con
 Status Metasrv::CheckNameIsFree(const catalog::TableName& name) const {
   LAKE_TRY(const auto ns, reader_.ReadNamespace(name.ns));
   if (!ns.has_value()) {
-    return NotFound(fmt::format("namespace {} does not exist", name.ns.ToString()));
+    return std::unexpected(NoSuchNamespace(name.ns));
   }
   LAKE_TRY(const std::string table_key, catalog::TableKey(name));
   LAKE_TRY(const std::optional<std::string> table, reader_.ReadBytes(table_key));
@@ -122,100 +119,87 @@ Result<TableResult> Metasrv::RegisterTable(const RegisterTableRequest& request,
                                  .names = {request.name.ToString()},
                                  .content = {request.metadata_location}},
                                 options));
-  return RunInTurn(
-      NameTurn(request.name), options.deadline,
-      [this, request, change = std::move(change)] { return RegisterInTurn(request, change); });
+  return RunInTurn(NameTurn(request.name), options.deadline,
+                   [this, request, change = std::move(change)] {
+                     return Publish(change, {request.name}, "table " + request.name.ToString(),
+                                    [&] { return TryRegisterTable(request, change); });
+                   });
 }
 
-Result<TableResult> Metasrv::RegisterInTurn(const RegisterTableRequest& request,
-                                            const Change& change) {
-  const auto fail = [&](const Error& error) {
+Result<std::optional<TableResult>> Metasrv::TryRegisterTable(const RegisterTableRequest& request,
+                                                             const Change& change) {
+  const auto fail = [&](const Error& error) -> Result<std::optional<TableResult>> {
     return operations_.Fail(change, error, request.name);
   };
-  for (int round = 0; round < kRounds; ++round) {
-    LAKE_TRY(const std::optional<TableResult> earlier, FindEarlier(change, request.name));
-    if (earlier.has_value()) {
-      return *earlier;
-    }
-    LAKE_TRY(std::optional<std::string> directory,
-             reader_.ReadBytes(std::string(catalog::kDirectoryKey)));
-    if (const Status free = CheckNameIsFree(request.name); !free.has_value()) {
-      return fail(free.error());
-    }
-    const Deadline deadline = deps_.clock.Now() + options_.engine_timeout;
-    const Result<engine::MetadataPtr> metadata =
-        deps_.engine.Load(request.metadata_location, deadline);
-    if (!metadata.has_value()) {
-      return fail(metadata.error());
-    }
-    if (!(*metadata)->table_uuid.has_value()) {
-      return fail(Error(
-          ErrorCode::kInvalidArgument,
-          fmt::format(
-              "metadata file {}: it has no table UUID, so the table cannot be told from another",
-              request.metadata_location)));
-    }
-    const Uuid incarnation = *(*metadata)->table_uuid;
-    std::string location = (*metadata)->location;
-    while (location.size() > 1 && location.ends_with('/')) {
-      location.pop_back();
-    }
-    LAKE_TRY(std::optional<std::string> tombstone_bytes,
-             reader_.ReadBytes(catalog::TombstoneKey(incarnation)));
-    // What was loaded may have been in memory, and the table purged since. From here on a purge would change what was read above.
-    LAKE_TRY(const engine::PlannedState there,
-             deps_.engine.Reconcile(request.metadata_location, incarnation, deadline));
-    if (there != engine::PlannedState::kComplete) {
-      return fail(Error(ErrorCode::kNotFound, fmt::format("metadata file {}: it is no longer there",
-                                                          request.metadata_location)));
-    }
-    if (tombstone_bytes.has_value()) {
-      LAKE_TRY(const catalog::Tombstone tombstone,
-               WithContext(catalog::DecodeTombstone(*tombstone_bytes),
-                           "dropped table " + incarnation.ToString()));
-      if (tombstone.state == catalog::kPurgingState) {
-        return fail(
-            Error(ErrorCode::kConflict,
-                  fmt::format("table {} was dropped with its files, which are being removed",
-                              incarnation.ToString())));
-      }
-    }
-    Result<std::optional<catalog::LocationClaim>> claim = locations_.Claim(
-        location, incarnation, tombstone_bytes.has_value(), change.epoch, deadline);
-    if (!claim.has_value()) {
-      return fail(claim.error());
-    }
-    LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
-    if (!ns.has_value()) {
-      continue;
-    }
-    catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
-    outcome.record.result.metadata_location = request.metadata_location;
-    LAKE_TRY(
-        const metastore::Transaction transaction,
-        catalog::RegisterTable({.name = request.name,
-                                .registration = {.incarnation = incarnation,
-                                                 .location = std::move(location),
-                                                 .metadata_location = request.metadata_location,
-                                                 .version = 1,
-                                                 .last_operation = change.id},
-                                .namespace_bytes = std::move(ns->bytes),
-                                .tombstone_bytes = std::move(tombstone_bytes),
-                                .location = *std::move(claim),
-                                .read_directory = std::move(directory),
-                                .directory = Uuid::Random4(deps_.random),
-                                .outcome = std::move(outcome)}));
-    LAKE_TRY(const CommitResult result,
-             operations_.CommitOutcome(transaction, change.epoch, change.id));
-    if (std::holds_alternative<Rejected>(result)) {
-      continue;
-    }
-    return TableResult{.incarnation = incarnation,
-                       .metadata_location = request.metadata_location,
-                       .epoch = change.epoch.value()};
+  LAKE_TRY(std::optional<std::string> directory,
+           reader_.ReadBytes(std::string(catalog::kDirectoryKey)));
+  if (const Status free = CheckNameIsFree(request.name); !free.has_value()) {
+    return fail(free.error());
   }
-  return Unavailable(
-      fmt::format("table {}: names keep changing around it; retry", request.name.ToString()));
+  const Deadline deadline = deps_.clock.Now() + options_.engine_timeout;
+  const Result<engine::MetadataPtr> metadata =
+      deps_.engine.Load(request.metadata_location, deadline);
+  if (!metadata.has_value()) {
+    return fail(metadata.error());
+  }
+  if (!(*metadata)->table_uuid.has_value()) {
+    return fail(Error(
+        ErrorCode::kInvalidArgument,
+        fmt::format(
+            "metadata file {}: it has no table UUID, so the table cannot be told from another",
+            request.metadata_location)));
+  }
+  const Uuid incarnation = *(*metadata)->table_uuid;
+  std::string location = (*metadata)->location;
+  while (location.size() > 1 && location.ends_with('/')) {
+    location.pop_back();
+  }
+  LAKE_TRY(std::optional<std::string> tombstone_bytes,
+           reader_.ReadBytes(catalog::TombstoneKey(incarnation)));
+  // What was loaded may have been in memory, and the table purged since. From here on a purge would change what was read above.
+  LAKE_TRY(const engine::PlannedState there,
+           deps_.engine.Reconcile(request.metadata_location, incarnation, deadline));
+  if (there != engine::PlannedState::kComplete) {
+    return fail(Error(ErrorCode::kNotFound, fmt::format("metadata file {}: it is no longer there",
+                                                        request.metadata_location)));
+  }
+  if (tombstone_bytes.has_value()) {
+    LAKE_TRY(const catalog::Tombstone tombstone,
+             WithContext(catalog::DecodeTombstone(*tombstone_bytes),
+                         "dropped table " + incarnation.ToString()));
+    if (tombstone.state == catalog::kPurgingState) {
+      return fail(Error(ErrorCode::kConflict,
+                        fmt::format("table {} was dropped with its files, which are being removed",
+                                    incarnation.ToString())));
+    }
+  }
+  Result<std::optional<catalog::LocationClaim>> claim =
+      locations_.Claim(location, incarnation, tombstone_bytes.has_value(), change.epoch, deadline);
+  if (!claim.has_value()) {
+    return fail(claim.error());
+  }
+  LAKE_TRY(auto ns, reader_.ReadNamespace(request.name.ns));
+  if (!ns.has_value()) {
+    return std::nullopt;
+  }
+  catalog::FinishedOperation outcome = operations_.Succeeded(change, {incarnation});
+  outcome.record.result.metadata_location = request.metadata_location;
+  LAKE_TRY(const metastore::Transaction transaction,
+           catalog::RegisterTable({.name = request.name,
+                                   .registration = {.incarnation = incarnation,
+                                                    .location = std::move(location),
+                                                    .metadata_location = request.metadata_location,
+                                                    .version = 1,
+                                                    .last_operation = change.id},
+                                   .namespace_bytes = std::move(ns->bytes),
+                                   .tombstone_bytes = std::move(tombstone_bytes),
+                                   .location = *std::move(claim),
+                                   .read_directory = std::move(directory),
+                                   .directory = Uuid::Random4(deps_.random),
+                                   .outcome = std::move(outcome)}));
+  return CommitAttempt(
+      transaction, change,
+      {.incarnation = incarnation, .metadata_location = request.metadata_location});
 }
 
 Result<LoadedTable> Metasrv::LoadTable(const catalog::TableName& name, Deadline deadline) {

@@ -29,17 +29,12 @@ RequestStatement StatementOf(OperationKind kind, const ViewRequest& request) {
           .content = {request.metadata_location}};
 }
 
-Result<ChangeResult> OfView(const Result<TableResult>& result) {
-  LAKE_TRY_VOID(result);
-  return ChangeResult{.epoch = result->epoch, .replayed = result->replayed};
-}
-
 }  // namespace
 
 Result<ChangeResult> Metasrv::CreateView(const ViewRequest& request, const CallOptions& options) {
   LAKE_TRY_VOID(catalog::Validate(request.name));
   LAKE_TRY(const Change change, Begin(StatementOf(OperationKind::kCreateView, request), options));
-  return OfView(
+  return WithoutVersion(
       Publish(change, {}, What(request.name), [&] { return TryCreateView(request, change); }));
 }
 
@@ -72,7 +67,7 @@ Result<std::optional<TableResult>> Metasrv::TryCreateView(const ViewRequest& req
 Result<ChangeResult> Metasrv::ReplaceView(const ViewRequest& request, const CallOptions& options) {
   LAKE_TRY_VOID(catalog::Validate(request.name));
   LAKE_TRY(const Change change, Begin(StatementOf(OperationKind::kReplaceView, request), options));
-  return OfView(
+  return WithoutVersion(
       Publish(change, {}, What(request.name), [&] { return TryReplaceView(request, change); }));
 }
 
@@ -112,7 +107,7 @@ Result<ChangeResult> Metasrv::DropView(const catalog::TableName& name, const Cal
   LAKE_TRY_VOID(catalog::Validate(name));
   LAKE_TRY(const Change change,
            Begin({.kind = OperationKind::kDropView, .names = {name.ToString()}}, options));
-  return OfView(Publish(change, {}, What(name), [&] { return TryDropView(name, change); }));
+  return WithoutVersion(Publish(change, {}, What(name), [&] { return TryDropView(name, change); }));
 }
 
 Result<std::optional<TableResult>> Metasrv::TryDropView(const catalog::TableName& name,
