@@ -353,6 +353,31 @@ void Maintenance::MaintainTables(const std::shared_ptr<Sweep>& sweep) {
   }
 }
 
+Result<std::optional<Maintenance::TurnBase>> Maintenance::ReadInTurn(const Work& work,
+                                                                     const Table& table) {
+  const Uuid incarnation = table.registration.incarnation;
+  LAKE_TRY_VOID(deps_.settler.SettleTable(incarnation, work.epoch));
+  LAKE_TRY(auto registration, deps_.reader.ReadRegistration(table.name));
+  if (!registration.has_value() || registration->record.incarnation != incarnation) {
+    return std::nullopt;
+  }
+  LAKE_TRY(engine::MetadataPtr metadata,
+           LoadRegistered(deps_.engine, table.name, registration->record,
+                          deps_.clock.Now() + options_.engine_timeout));
+  return TurnBase{.registration = *std::move(registration), .metadata = std::move(metadata)};
+}
+
+catalog::PendingTable Maintenance::PlanVersion(const Work& work, const Table& table,
+                                               const TurnBase& base) const {
+  const catalog::Registration& current = base.registration.record;
+  return {.name = table.name,
+          .incarnation = current.incarnation,
+          .base = base.registration.bytes,
+          .location = current.location,
+          .planned_location =
+              deps_.versions.PlanLocation(current.location, current.version + 1, work.epoch)};
+}
+
 Status Maintenance::RunInTurn(const std::string& key, Deadline deadline,
                               std::function<Status()> work) {
   const auto ticket = std::make_shared<Ticket>();

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "lake/base/clock.h"
@@ -12,6 +13,7 @@
 #include "lake/base/task_group.h"
 #include "lake/base/time.h"
 #include "lake/base/uuid.h"
+#include "lake/catalog/publications.h"
 #include "lake/catalog/records.h"
 #include "lake/engine/table_engine.h"
 #include "lake/engine/table_maintainer.h"
@@ -84,6 +86,12 @@ class Maintenance {
     catalog::Registration registration;  // As the sweep found it.
   };
 
+  // A table as it is found in its turn, for its next version to be made on.
+  struct TurnBase {
+    catalog::Stored<catalog::Registration> registration;
+    engine::MetadataPtr metadata;
+  };
+
   // What a call works under.
   struct Work {
     MaintenanceRequest request;
@@ -111,6 +119,11 @@ class Maintenance {
   Status RemoveOrphans(const Work& work, const Table& table, TableMaintenance& report);
   Result<engine::TableNeeds> ReadNeeds(const Work& work, const Table& table) const;
 
+  // Settles the table and reads it, in its turn; nothing when it was dropped, renamed or replaced meanwhile.
+  Result<std::optional<TurnBase>> ReadInTurn(const Work& work, const Table& table);
+  // Returns the reservation of the version that follows.
+  catalog::PendingTable PlanVersion(const Work& work, const Table& table,
+                                    const TurnBase& base) const;
   // Runs `work` in its turn of `key`, and waits for it until the deadline.
   Status RunInTurn(const std::string& key, Deadline deadline, std::function<Status()> work);
   // Returns the change that one step is.

@@ -21,6 +21,7 @@ Result<iceberg::Expiry> FindExpiry(const iceberg::TableMetadata& metadata, WallT
 
 std::vector<iceberg::TableUpdate> UpdatesOf(const iceberg::Expiry& expiry) {
   std::vector<iceberg::TableUpdate> updates;
+  updates.reserve(expiry.refs.size() + 1);
   for (const std::string& name : expiry.refs) {
     updates.emplace_back(iceberg::RemoveSnapshotRef{.name = name});
   }
@@ -39,34 +40,26 @@ struct Maintenance::Expired {
 };
 
 Status Maintenance::ExpireInTurn(const Work& work, const Table& table, Expired& expired) {
-  const Uuid incarnation = table.registration.incarnation;
-  LAKE_TRY_VOID(deps_.settler.SettleTable(incarnation, work.epoch));
-  LAKE_TRY(const auto base, deps_.reader.ReadRegistration(table.name));
-  if (!base.has_value() || base->record.incarnation != incarnation) {
-    return {};  // Dropped or renamed meanwhile.
+  LAKE_TRY(const std::optional<TurnBase> base, ReadInTurn(work, table));
+  if (!base.has_value()) {
+    return {};
   }
-  LAKE_TRY(expired.version.before, LoadRegistered(deps_.engine, table.name, base->record,
-                                                  deps_.clock.Now() + options_.engine_timeout));
+  expired.version.before = base->metadata;
   LAKE_TRY(expired.expiry, FindExpiry(*expired.version.before, deps_.clock.WallNow()));
   if (expired.expiry.empty()) {
     return {};
   }
-  const catalog::PendingTable planned{
-      .name = table.name,
-      .incarnation = incarnation,
-      .base = base->bytes,
-      .location = base->record.location,
-      .planned_location =
-          deps_.versions.PlanLocation(base->record.location, base->record.version + 1, work.epoch)};
+  const catalog::PendingTable planned = PlanVersion(work, table, *base);
   const Change change = Begin(work, catalog::OperationKind::kExpireSnapshots, table.name);
   engine::MetadataPtr after;
   LAKE_TRY_VOID(deps_.versions.Make({change}, planned, [&](Deadline deadline) -> Status {
-    LAKE_TRY(after, deps_.engine.Commit({.base = expired.version.before,
-                                         .base_location = base->record.metadata_location,
-                                         .planned_location = planned.planned_location,
-                                         .updates = UpdatesOf(expired.expiry),
-                                         .now = deps_.clock.WallNow()},
-                                        deadline));
+    LAKE_TRY(after,
+             deps_.engine.Commit({.base = expired.version.before,
+                                  .base_location = base->registration.record.metadata_location,
+                                  .planned_location = planned.planned_location,
+                                  .updates = UpdatesOf(expired.expiry),
+                                  .now = deps_.clock.WallNow()},
+                                 deadline));
     return {};
   }));
   expired.version.after = std::move(after);

@@ -20,30 +20,19 @@ struct Maintenance::Merge {
 };
 
 Status Maintenance::MergeInTurn(const Work& work, const Table& table, Merge& merge) {
-  const Uuid incarnation = table.registration.incarnation;
-  LAKE_TRY_VOID(deps_.settler.SettleTable(incarnation, work.epoch));
-  LAKE_TRY(const auto base, deps_.reader.ReadRegistration(table.name));
-  if (!base.has_value() || base->record.incarnation != incarnation) {
-    return {};  // Dropped or renamed meanwhile.
+  LAKE_TRY(const std::optional<TurnBase> base, ReadInTurn(work, table));
+  if (!base.has_value()) {
+    return {};
   }
-  LAKE_TRY(const engine::MetadataPtr metadata,
-           LoadRegistered(deps_.engine, table.name, base->record,
-                          deps_.clock.Now() + options_.engine_timeout));
-  const iceberg::SnapshotId snapshot_id = deps_.versions.PlanSnapshotId(*metadata);
-  const catalog::PendingTable planned{
-      .name = table.name,
-      .incarnation = incarnation,
-      .base = base->bytes,
-      .location = base->record.location,
-      .planned_location =
-          deps_.versions.PlanLocation(base->record.location, base->record.version + 1, work.epoch),
-      .snapshot_id = std::to_underlying(snapshot_id)};
+  const iceberg::SnapshotId snapshot_id = deps_.versions.PlanSnapshotId(*base->metadata);
+  catalog::PendingTable planned = PlanVersion(work, table, *base);
+  planned.snapshot_id = std::to_underlying(snapshot_id);
   const Change change = Begin(work, catalog::OperationKind::kMergeManifests, table.name);
   engine::WrittenMerge written;
   const auto write = [&](Deadline deadline) -> Status {
     const WallTime now = deps_.clock.WallNow();
     LAKE_TRY(written,
-             deps_.maintainer.WriteMerge({.base = metadata,
+             deps_.maintainer.WriteMerge({.base = base->metadata,
                                           .planned_location = planned.planned_location,
                                           .snapshot_id = snapshot_id,
                                           .merged = std::move(merge.merged),
@@ -51,8 +40,8 @@ Status Maintenance::MergeInTurn(const Work& work, const Table& table, Merge& mer
                                                       {"lake.operation-ids", change.id.ToString()}},
                                           .now = now},
                                          deadline));
-    LAKE_TRY_VOID(deps_.engine.Commit({.base = metadata,
-                                       .base_location = base->record.metadata_location,
+    LAKE_TRY_VOID(deps_.engine.Commit({.base = base->metadata,
+                                       .base_location = base->registration.record.metadata_location,
                                        .planned_location = planned.planned_location,
                                        .updates = written.updates,
                                        .now = now},
